@@ -93,11 +93,10 @@ impl KafkaFeed {
         Ok(Self { arrivals, stop, fetches: Mutex::new(fetches), ended: tokio::sync::Mutex::new(ended) })
     }
 
-    /// Commits what is settled and leaves the groups. Nothing arrives after this. Call it when the last claim was settled or put back.
-    /// Past the time it returns all the same; the group then waits for its session timeout.
+    /// [Leaves](Feed::leave) the groups and waits until what is settled is committed. Past the time it returns all the same; the
+    /// group then waits for its session timeout.
     pub async fn close(&self, within: Duration) {
-        self.stop.drain();
-        self.end_fetches();
+        self.leave();
         let mut ended = self.ended.lock().await;
         if timeout(within, ended.recv()).await.is_err() {
             warn!(
@@ -105,16 +104,11 @@ impl KafkaFeed {
             );
         }
     }
-
-    fn end_fetches(&self) {
-        self.fetches.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
 }
 
 impl Drop for KafkaFeed {
     fn drop(&mut self) {
-        self.stop.drain();
-        self.end_fetches();
+        self.leave();
     }
 }
 
@@ -135,5 +129,10 @@ impl Feed for KafkaFeed {
 
     fn put_back(&self, arrivals: Vec<Arrival>) {
         self.arrivals.change(|inbox| inbox.put_back(arrivals));
+    }
+
+    fn leave(&self) {
+        self.stop.drain();
+        self.fetches.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

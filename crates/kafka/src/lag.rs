@@ -2,13 +2,19 @@
 //!
 //! A worker knows the lag of its own partitions without this ([`crate::FetchState::lag`]).
 
+use std::time::Duration;
+
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::KafkaResult;
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
+use tokio::time::{Instant, sleep};
 
 use crate::client::{Ears, settings};
 use crate::error::Error;
 use crate::topics::{TopicKind, Topics, unreachable_by};
+
+/// Between two questions to a broker that does not know yet what it leads.
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// What a group has not settled of its topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,29 +33,47 @@ impl Topics {
             let Some(found) = self.describe(&topic).await? else {
                 return Err(Error::Topics(format!("topic {topic} does not exist")));
             };
-            let mut client: ClientConfig = settings(&self.config);
-            client.set("group.id", &group);
-            let (ears, timeout) = (Ears { health: self.health() }, self.config.request_timeout);
-            let of = topic.clone();
-            let asked = self.tasks.spawn_blocking("kafka lag", move || -> KafkaResult<u64> {
-                // It asks about the group and is no member of it.
-                let consumer: BaseConsumer<Ears> = client.create_with_context(ears)?;
-                let mut list = TopicPartitionList::new();
-                list.add_partition_range(&of, 0, found.partitions - 1);
-                let committed = consumer.committed_offsets(list.clone(), timeout)?;
-                let at = |offset| -> KafkaResult<TopicPartitionList> {
-                    let mut list = list.clone();
-                    list.set_all_offsets(offset)?;
-                    consumer.offsets_for_times(list, timeout)
-                };
-                Ok(behind(&committed, &at(Offset::Beginning)?, &at(Offset::End)?))
-            });
-            let messages = asked.await.map_err(|error| Error::Client(error.to_string()))?;
-            let messages = messages.map_err(|error| unreachable_by(&error))?;
+            let give_up = Instant::now() + self.config.request_timeout;
+            let messages = loop {
+                match self.ask_lag(&topic, &group, found.partitions).await? {
+                    Ok(messages) => break messages,
+                    Err(error) if is_moving(&error) && Instant::now() < give_up => sleep(A_MOMENT).await,
+                    Err(error) => return Err(unreachable_by(&error)),
+                }
+            };
             lags.push(GroupLag { topic, group, messages });
         }
         Ok(lags)
     }
+
+    async fn ask_lag(&self, topic: &str, group: &str, partitions: i32) -> Result<KafkaResult<u64>, Error> {
+        let mut client: ClientConfig = settings(&self.config);
+        client.set("group.id", group);
+        let (ears, timeout) = (Ears { health: self.health() }, self.config.request_timeout);
+        let mut list = TopicPartitionList::new();
+        list.add_partition_range(topic, 0, partitions - 1);
+        let asked = self.tasks.spawn_blocking("kafka lag", move || -> KafkaResult<u64> {
+            // It asks about the group and is no member of it.
+            let consumer: BaseConsumer<Ears> = client.create_with_context(ears)?;
+            let committed = consumer.committed_offsets(list.clone(), timeout)?;
+            let at = |offset| -> KafkaResult<TopicPartitionList> {
+                let mut list = list.clone();
+                list.set_all_offsets(offset)?;
+                consumer.offsets_for_times(list, timeout)
+            };
+            Ok(behind(&committed, &at(Offset::Beginning)?, &at(Offset::End)?))
+        });
+        asked.await.map_err(|error| Error::Client(error.to_string()))
+    }
+}
+
+/// The partition has just been created, or goes to another broker: its new leader answers in a moment.
+fn is_moving(error: &KafkaError) -> bool {
+    use RDKafkaErrorCode::{LeaderNotAvailable, NotLeaderForPartition, UnknownPartition, UnknownTopicOrPartition};
+    matches!(
+        error.rdkafka_error_code(),
+        Some(LeaderNotAvailable | NotLeaderForPartition | UnknownPartition | UnknownTopicOrPartition)
+    )
 }
 
 /// Where nothing was committed, everything that is there is not settled.

@@ -59,6 +59,9 @@ pub trait Feed: Send + Sync {
 
     /// These were not claimed, or nobody knows whether they were: they are offered again, before what arrived after them.
     fn put_back(&self, arrivals: Vec<Arrival>);
+
+    /// The last claim was settled or put back: what lies here and what comes goes to other workers, while running work ends.
+    fn leave(&self) {}
 }
 
 #[derive(Debug, PartialEq, Eq)]

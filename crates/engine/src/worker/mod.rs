@@ -218,6 +218,8 @@ impl Worker {
 
 /// One session and everything that belongs to it.
 struct Life {
+    /// What it is fed by.
+    feed: Option<Arc<dyn Feed>>,
     session: Arc<Session>,
     pool: Pool<Tasks>,
     config: Arc<Config>,
@@ -277,6 +279,7 @@ impl Life {
             ending: WorkerEnding::new(Arc::clone(&session), Arc::clone(config), settle, settling, settler),
             session,
             pool,
+            feed: broker.as_ref().map(|broker| Arc::clone(&broker.feed)),
             config: Arc::clone(config),
         }
     }
@@ -293,6 +296,9 @@ impl Life {
         }
         // It ended by itself: because the worker drains, or because it cannot go on.
         let dispatched = dispatched.unwrap_or(Ok(Ok(0)));
+        if let Some(feed) = &self.feed {
+            feed.leave();
+        }
         let marked = self.session.drain(self.config.flush_grace);
         let (mut drained, ()) = tokio::join!(self.stop_work(shutdown), marked);
         if self.session.is_lost() {

@@ -39,6 +39,8 @@ struct State {
     sending: usize,
     sent: Vec<JobId>,
     settled: Vec<JobId>,
+    /// Workers that want nothing more.
+    left: usize,
 }
 
 impl Broker {
@@ -83,6 +85,10 @@ impl Broker {
 
     pub fn out(&self) -> usize {
         self.state().out.len()
+    }
+
+    pub fn left(&self) -> usize {
+        self.state().left
     }
 
     pub fn batches(&self) -> usize {
@@ -179,6 +185,10 @@ impl Feed for Broker {
         }
         drop(state);
         self.arrived.send_modify(|count| *count += 1);
+    }
+
+    fn leave(&self) {
+        self.state().left += 1;
     }
 }
 

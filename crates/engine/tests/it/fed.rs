@@ -139,6 +139,21 @@ async fn a_worker_that_loses_its_session_takes_what_was_offered_under_the_next()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_worker_that_drains_leaves_its_feed_before_its_last_job_ends() {
+    let fleet = Fleet::new();
+    fleet.relay();
+    let worker = fleet.worker(8);
+    sleep(Duration::from_secs(1)).await;
+    fleet.scene.submit(&jobs(1, "sleep 10000")).await;
+    until("it runs", || fleet.scene.player.started().len() == 1).await;
+    assert_eq!(fleet.broker.left(), 0);
+    fleet.scene.stop.drain();
+    until("it has left", || fleet.broker.left() == 1).await;
+    assert_eq!(fleet.scene.count(State::Completed).await, 0);
+    assert_eq!(fleet.scene.drained(worker).await.finished, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_offered_goes_back_when_the_worker_drains() {
     let fleet = Fleet::new();
     let limits = TenantLimits::default();

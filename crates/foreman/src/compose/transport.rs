@@ -18,11 +18,17 @@ use foreman_engine::relay::RelayReadings;
 use foreman_engine::worker::{BrokerFeed, Drained};
 use foreman_engine::{Reconciler, Relay};
 use foreman_kafka::{Error, Health, Kafka, KafkaFeed, ParkInStore};
+use foreman_runtime::Shutdown;
+use tokio::time::sleep;
+use tracing::warn;
 
 use super::{ServerPart, StorePorts, Wiring, clock, nothing, part};
 
 /// For the last offsets, after the last claim has an answer.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// The same when the process should be gone by now.
+const LEAVE_AT_ONCE: Duration = Duration::from_millis(200);
 
 /// The brokers, for a process that sends to them or is fed by them.
 pub(super) struct BrokerParts {
@@ -86,9 +92,18 @@ impl BrokerParts {
     }
 }
 
-/// Leaves the consumer groups, after the worker has.
-pub(super) async fn leave(feed: Arc<KafkaFeed>) {
-    feed.close(LEAVE_WITHIN).await;
+/// Waits until the consumer groups are left. The worker has ended, and what it has to say must still be heard: what is missing
+/// here costs other workers some seconds, and nothing is lost.
+pub(super) async fn leave(feed: Arc<KafkaFeed>, shutdown: Shutdown) {
+    let too_late = async {
+        shutdown.aborting().await;
+        sleep(LEAVE_AT_ONCE).await;
+    };
+    tokio::select! {
+        biased;
+        () = feed.close(LEAVE_WITHIN) => {}
+        () = too_late => warn!("no time is left to leave the consumer groups: Kafka gives our partitions to others when it misses us"),
+    }
 }
 
 fn condition(health: &Health, relay: Option<&RelayReadings>) -> Result<Option<String>, String> {

@@ -45,9 +45,9 @@ pub(super) fn part_of(
         feed = Some(kafka);
     }
     Ok(part("worker", |shutdown| async move {
-        let drained = worker.run(shutdown).await;
+        let drained = worker.run(shutdown.clone()).await;
         if let Some(feed) = feed {
-            transport::leave(feed).await;
+            transport::leave(feed, shutdown).await;
         }
         Ok(drained?)
     }))
