@@ -57,6 +57,22 @@ async fn jobs_travel_through_the_broker() {
     fleet.scene.is_clean().await;
 }
 
+/// However long its slots are full, so long as it takes to work off what waits.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_is_never_idle_takes_its_work_from_the_broker() {
+    let fleet = Fleet::new();
+    fleet.relay();
+    let worker = fleet.worker(8);
+    let all = jobs(2_000, "sleep 100");
+    fleet.scene.submit(&all).await;
+    all_completed(&fleet, 2_000).await;
+    ran_once(&fleet, &all);
+    let settled = fleet.broker.settled().len();
+    assert!(settled > 1_800, "{settled} of 2,000 came through the broker");
+    fleet.scene.drained(worker).await;
+    fleet.scene.is_clean().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_worker_whose_feed_is_empty_hardly_asks_the_store() {
     let fleet = Fleet::new();
@@ -295,6 +311,44 @@ async fn without_a_relay_jobs_are_claimed_by_order() {
     assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     ran_once(&fleet, &all);
     fleet.scene.drained(worker).await;
+}
+
+/// The first job after a long rest waits until the feed is taken for broken, those after it for nothing.
+#[tokio::test(start_paused = true)]
+async fn without_a_relay_an_idle_worker_soon_takes_what_is_submitted() {
+    let fleet = Fleet::new();
+    let worker = fleet.worker(8);
+    sleep(Duration::from_mins(2)).await;
+    for (number, within) in [(1, Duration::from_secs(4)), (2, Duration::from_millis(200)), (3, Duration::from_millis(200))] {
+        let begun = Instant::now();
+        fleet.scene.submit(&jobs(1, "sleep 1")).await;
+        all_completed(&fleet, number).await;
+        assert!(begun.elapsed() < within, "job {number} took {:?}", begun.elapsed());
+        sleep(Duration::from_secs(7)).await;
+    }
+    fleet.scene.drained(worker).await;
+}
+
+/// Another worker has them and is busy, for as long as its jobs take; they are announced to nobody else.
+#[tokio::test(start_paused = true)]
+async fn what_lies_with_a_busy_worker_is_taken_by_an_idle_one_whose_own_work_trickles_in() {
+    let fleet = Fleet::new();
+    fleet.relay();
+    let worker = fleet.worker(8);
+    sleep(Duration::from_secs(30)).await;
+    fleet.broker.set_leaking(true);
+    let hidden = jobs(5, "sleep 1");
+    fleet.scene.submit(&hidden).await;
+    until("they are announced", || fleet.broker.sent().len() == 5).await;
+    fleet.broker.set_leaking(false);
+    let begun = Instant::now();
+    while !hidden.iter().all(|job| fleet.scene.player.started().contains(&job.id)) {
+        assert!(begun.elapsed() < Duration::from_secs(40), "they still wait");
+        fleet.scene.submit(&jobs(1, "sleep 1")).await;
+        sleep(Duration::from_secs(1)).await;
+    }
+    fleet.scene.drained(worker).await;
+    fleet.scene.is_clean().await;
 }
 
 #[tokio::test(start_paused = true)]

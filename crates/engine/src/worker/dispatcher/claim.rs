@@ -79,7 +79,7 @@ impl Dispatcher {
             if is_alone && self.rules.is_fragile_waiting() {
                 beside.hurry(now);
             }
-            if let Some(look) = beside.next(now).await? {
+            if let Some(look) = beside.next(now, self.offers.has_arrivals()).await? {
                 self.request.wanted = look.wanted(plan, limit);
                 self.request.routes.clone_from(&look.routes);
                 return Ok(ClaimSource::Beside(look));
@@ -90,6 +90,9 @@ impl Dispatcher {
             FeedPick::ByOrder => ClaimSource::Order,
             FeedPick::Nothing => ClaimSource::Nobody,
             FeedPick::Ids(ids) => {
+                if let Some(beside) = &mut self.beside {
+                    beside.arrived(now);
+                }
                 self.request.wanted = WantedJobs::ByIds(ids);
                 ClaimSource::Feed
             }

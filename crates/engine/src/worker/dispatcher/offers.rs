@@ -14,6 +14,7 @@ use std::time::Duration;
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{Arrival, Feed, Headroom, Offer};
 use foreman_core::{JobId, Lane, TenantId};
+use futures_util::FutureExt;
 use tokio::time::Instant;
 
 /// So long a job is kept whose tenant has no room.
@@ -97,6 +98,11 @@ impl Offers {
         if !self.named.is_empty() {
             self.feed.put_back(std::mem::take(&mut self.named));
         }
+    }
+
+    /// Whether the feed has something to offer, or offered something that is kept.
+    pub fn has_arrivals(&self) -> bool {
+        !self.kept.is_empty() || self.feed.arrived().now_or_never().is_some()
     }
 
     /// When to look again for room for those that are kept.
