@@ -59,7 +59,7 @@ pub struct Metrics {
     registry: Registry,
     pub submitted: Family<One, Counter>,
     pub claims: Counter,
-    pub claimed: Counter,
+    pub claimed: Family<One, Counter>,
     pub claims_refused: Family<One, Counter>,
     pub outcomes: Family<Two, Counter>,
     pub outcomes_fenced: Counter,
@@ -129,7 +129,7 @@ impl Metrics {
         let metrics = Self {
             submitted: add(registry_ref, "jobs_submitted", "Jobs submitted, by result"),
             claims: add(registry_ref, "claims", "Claims that took at least one job"),
-            claimed: add(registry_ref, "jobs_claimed", "Attempts started"),
+            claimed: add(registry_ref, "jobs_claimed", "Attempts started, by what named their jobs"),
             claims_refused: add(registry_ref, "claims_refused", "Announced jobs that a claim did not take, by reason"),
             outcomes: add(registry_ref, "outcomes", "Outcomes sent to the store, by outcome and by the store's answer"),
             outcomes_fenced: add(

@@ -52,7 +52,7 @@ impl Hook for StoreMeter {
         Ok(answers)
     }
 
-    async fn claim(&self, _: &ClaimRequest, call: impl Call<ClaimAnswer>) -> Result<ClaimAnswer, StoreError> {
+    async fn claim(&self, request: &ClaimRequest, call: impl Call<ClaimAnswer>) -> Result<ClaimAnswer, StoreError> {
         let answer = self.around(Verb::Claim, call).await?;
         if let ClaimAnswer::Claimed(Claim { refused, .. }) | ClaimAnswer::Nothing { refused, .. } = &answer {
             for (why, count) in tally(refused.iter().map(|one| one.why.as_str())) {
@@ -61,7 +61,8 @@ impl Hook for StoreMeter {
         }
         if let ClaimAnswer::Claimed(claim) = &answer {
             self.0.claims.inc();
-            self.0.claimed.inc_by(claim.jobs.len() as u64);
+            let named_by = if request.wanted.is_in_order() { "order" } else { "broker" };
+            self.0.claimed.get_or_create(&[("named_by", named_by)]).inc_by(claim.jobs.len() as u64);
             self.0.held.claimed(claim.jobs.iter().map(|held| OpenJob { fence: held.fence, job: held.job.id }));
         }
         Ok(answer)

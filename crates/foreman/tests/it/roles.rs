@@ -24,7 +24,7 @@ async fn the_roles_together_run_a_job() {
     let (status, body) = worker.get("/metrics").await;
     assert_eq!(status, 200);
     for line in [
-        "foreman_jobs_claimed_total 1",
+        "foreman_jobs_claimed_total{named_by=\"order\"} 1",
         "foreman_outcomes_total{outcome=\"completed\",answer=\"now\"} 1",
         "foreman_worker_slots 3",
         "foreman_build_info{version=\"0.1.0\",role=\"worker\"} 1",
