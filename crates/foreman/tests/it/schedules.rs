@@ -6,7 +6,7 @@ use std::time::Duration;
 use foreman_client::{Client, FilterDocument, ScheduleState, TickDocument, TickReason, TickState};
 use serde_json::Value;
 
-use crate::stage::{Said, Server, Stage, Target, torture, until};
+use crate::stage::{Said, Server, Stage, Target, all_ended, torture, until};
 
 fn document(said: &Said) -> Value {
     assert_eq!(said.code, 0, "{said:?}");
@@ -76,11 +76,7 @@ async fn a_schedule_fires_every_tick_once_through_kill_nine() {
     let made = jobs_of(&server.client, "beat").await;
     let made_for: BTreeSet<&String> = made.iter().map(|(nominal, _)| nominal).collect();
     assert_eq!((made.len(), made_for.len()), (ticks.len(), ticks.len()), "and there are no other jobs");
-    until("all of them are final", async || {
-        let left = server.client.bulk_cancel(FilterDocument::default(), true).await.unwrap().matched;
-        (left == 0).then_some(())
-    })
-    .await;
+    all_ended(&server.client).await;
     target.assert_one_call_per_attempt();
     assert_eq!(server.stop().await, Some(0), "{}", server.log());
     stage.assert_clean().await;

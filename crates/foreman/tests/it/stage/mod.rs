@@ -5,9 +5,10 @@ mod database;
 mod server;
 mod target;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use foreman_client::{Client, JobDocument, JobSpec, State};
+use foreman_client::{Client, FilterDocument, JobDocument, JobSpec, State};
 use tokio::time::{Instant, sleep};
 
 pub use binary::{Said, foreman_of, run};
@@ -28,6 +29,20 @@ pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T 
         assert!(start.elapsed() < LONG, "waited in vain until {what}");
         sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Every job there is, when all of them have ended. Read one by one: a count goes from state to state, and may miss a job that does
+/// so too.
+pub async fn all_ended(client: &Client) -> BTreeMap<String, JobDocument> {
+    until("all jobs have ended", async || {
+        let mut pages = client.pages(FilterDocument::default());
+        let mut jobs = BTreeMap::new();
+        while let Some(page) = pages.next().await.unwrap() {
+            jobs.extend(page.into_iter().map(|job| (job.id.clone(), job)));
+        }
+        jobs.values().all(|job| job.state.is_final()).then_some(jobs)
+    })
+    .await
 }
 
 /// A call of `url` that is tried again soon.
