@@ -72,6 +72,24 @@ fn the_image_is_built_with_the_compiler_that_the_workspace_asks_for() {
     assert!(base.starts_with(&format!("rust:{wanted}-")), "{base} is not Rust {wanted}");
 }
 
+/// `make run` asks for the same on a machine of one's own.
+#[test]
+fn the_image_is_built_with_all_that_compiling_takes() {
+    let needs = read("scripts/needs/build.sh");
+    let wanted: Vec<&str> = needs
+        .lines()
+        .filter(|line| line.starts_with("need \""))
+        .filter_map(|line| line.split('"').nth(3))
+        .flat_map(str::split_whitespace)
+        .collect();
+    assert!(["gcc", "g++", "make"].iter().all(|package| wanted.contains(package)), "{wanted:?}");
+    let installs = |(name, rest): &(String, String)| name == "RUN" && rest.contains("apt-get install");
+    let (_, install) = dockerfile().into_iter().find(installs).unwrap();
+    for package in wanted {
+        assert!(install.split_whitespace().any(|word| word == package), "{package} is not installed: {install}");
+    }
+}
+
 /// What is sent to the engine is a list of exceptions; a file that the build reads and the list leaves out fails only there.
 #[test]
 fn everything_that_the_build_reads_is_sent_to_the_engine() {
