@@ -69,6 +69,7 @@ macro_rules! for_every_announcing_promise {
                 every_relay_sees_what_all_have_announced,
                 the_count_of_very_many_is_about_right,
                 what_waits_to_be_announced_is_counted,
+                what_is_paused_or_disabled_or_must_run_alone_does_not_wait_to_be_announced,
                 the_oldest_that_waits_to_be_announced_is_told,
                 sessions_that_take_work_from_a_broker_are_told,
                 a_session_that_is_not_live_consumes_nothing,

@@ -3,10 +3,13 @@
 use super::AnnounceSubject;
 use super::announce::{Relay, up_to};
 use super::given::{HOUR, MINUTE, SECOND, Scene, TTL, a_job, by_ids, completed, jobs, queue, routes, session_info};
+use super::tenants_kept::{changed, disabled, made};
 use foreman_core::id::SessionId;
 use foreman_core::lane::Lane;
 use foreman_core::ports::{AnnounceRequest, Consumer, LaneCounts, Queues, SessionInfo};
+use foreman_core::retry::MAX_CRASHES;
 use foreman_core::target::Route;
+use foreman_core::tenant::TenantSettings;
 
 const ANSWERS: &str = "the store answers";
 
@@ -132,6 +135,31 @@ pub async fn what_waits_to_be_announced_is_counted(subject: &dyn AnnounceSubject
     assert_eq!(count(&up_to(1)).await, 12);
     relay.all().await;
     assert_eq!(count(&up_to(1)).await, 0);
+}
+
+/// It waits until somebody enables or resumes it, or for a worker that has nothing else to do.
+pub async fn what_is_paused_or_disabled_or_must_run_alone_does_not_wait_to_be_announced(subject: &dyn AnnounceSubject) {
+    let (scene, relay) = (Scene::of(subject), Relay::of(subject));
+    let count = async || {
+        let seen = relay.store.unannounced(&up_to(1)).await.expect(ANSWERS);
+        (seen.jobs, seen.oldest.is_some())
+    };
+    let fragile = scene.submit(a_job()).await;
+    for _ in 1..MAX_CRASHES {
+        scene.crash(fragile).await;
+    }
+    assert_eq!(count().await, (0, false), "it must run alone");
+    scene.pause("mail").await;
+    let acme = made(subject, "acme").await;
+    scene.submit_all(&jobs(3, &a_job().queued("mail"))).await;
+    scene.submit_all(&jobs(5, &a_job().of("acme").queued("mail"))).await;
+    assert_eq!(count().await, (5, true), "the queue of another tenant is not paused");
+    let acme = changed(subject, &acme, disabled()).await;
+    assert_eq!(count().await, (0, false));
+    scene.resume("mail").await;
+    assert_eq!(count().await, (3, true));
+    changed(subject, &acme, TenantSettings::default()).await;
+    assert_eq!(count().await, (8, true));
 }
 
 pub async fn the_oldest_that_waits_to_be_announced_is_told(subject: &dyn AnnounceSubject) {

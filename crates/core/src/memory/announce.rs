@@ -213,18 +213,9 @@ impl Places {
     }
 
     fn unannounced(&self, request: &AnnounceRequest, now: Timestamp) -> Unannounced {
-        let is_named = |queue: &QueueName| match &request.queues {
-            Queues::All => true,
-            Queues::Named(names) => names.contains(queue),
-        };
-        let mut seen = Unannounced::default();
-        let due = self.ready.iter().filter(|(_, waiting)| waiting.key.is_some() && waiting.mark.batch.is_none());
-        for (id, waiting) in due {
-            let work = &self.jobs[id].work;
-            if !is_named(&work.queue) || !request.routes.contains(&work.target.route()) {
-                continue;
-            }
-            if waiting.expires_at.is_some_and(|time| time <= now) {
+        let (asked, mut seen) = (as_claim(request, Vec::new()), Unannounced::default());
+        for (id, waiting) in self.ready.iter().filter(|(_, waiting)| waiting.mark.batch.is_none()) {
+            if !self.may_take(*id, &asked, now) || self.is_fragile(*id) {
                 continue;
             }
             if seen.jobs == ENOUGH {

@@ -198,12 +198,12 @@ impl Places {
         })
     }
 
-    fn is_fragile(&self, id: JobId) -> bool {
+    pub fn is_fragile(&self, id: JobId) -> bool {
         self.rules.has(Rule::FragileAlone)
             && self.ready.get(&id).is_some_and(|waiting| is_fragile(waiting.counters.crashes))
     }
 
-    fn may_take(&self, id: JobId, request: &ClaimRequest, now: Timestamp) -> bool {
+    pub fn may_take(&self, id: JobId, request: &ClaimRequest, now: Timestamp) -> bool {
         self.ready.contains_key(&id) && self.waits_for(id, request, now).is_none()
     }
 

@@ -40,7 +40,8 @@ pub trait AnnounceStore: Send + Sync {
     /// until that is none.
     async fn reannounce(&self, unanswered: Duration, unclaimed: Duration) -> Result<usize, StoreError>;
 
-    /// What waits to be announced, for metrics: counted up to a bound.
+    /// What waits to be announced, for metrics: counted up to a bound. What is paused, disabled or must run alone waits for
+    /// something else and does not count.
     async fn unannounced(&self, request: &AnnounceRequest) -> Result<Unannounced, StoreError>;
 
     /// The sessions that take their work from a broker, live and in time.
