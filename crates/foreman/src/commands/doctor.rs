@@ -1,7 +1,10 @@
-//! `foreman doctor`: examines the store, and Redis where there is one, and reports what needs attention and how to fix it.
+//! `foreman doctor`: examines the store, and Kafka and Redis where there are any, and reports what needs attention and how to fix it.
 //!
 //! It reads only, and beside a server that may be running. Exit code 0 when nothing needs attention, 1 when something does.
 
+mod kafka;
+#[cfg(test)]
+mod planted;
 mod postgres;
 mod redis;
 mod sqlite;
@@ -56,6 +59,7 @@ pub fn run(doctor: &Doctor, environment: &Environment, screen: &Screen) -> anyho
         StoreKind::Sqlite => sqlite::examine(&settings)?,
         StoreKind::Postgres => super::wait_for(async {
             let mut findings = postgres::examine(&settings).await?;
+            findings.extend(kafka::examine(&settings).await);
             findings.extend(redis::examine(&settings).await);
             anyhow::Ok(findings)
         })?,

@@ -255,6 +255,7 @@ fn millis(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::planted::{self, Complaint};
     use super::*;
 
     #[test]
@@ -307,8 +308,7 @@ mod tests {
         facts.store.as_mut().expect("it was migrated")
     }
 
-    /// What needs attention, with what to do.
-    fn complaints(facts: &Examination) -> Vec<(&'static str, String)> {
+    fn complaints(facts: &Examination) -> Vec<Complaint> {
         let settings = Settings::default();
         let mut findings = server(facts);
         findings.push(connections(facts, 14));
@@ -317,7 +317,7 @@ mod tests {
         findings.extend(held_log(facts));
         findings.extend(facts.store.iter().flat_map(|store| contents(store, &settings)));
         findings.extend(facts.store.iter().flat_map(exclusions));
-        findings.into_iter().filter(|it| !it.is_fine).filter_map(|it| Some((it.about, it.advice?))).collect()
+        planted::complaints(findings)
     }
 
     #[test]
@@ -327,8 +327,7 @@ mod tests {
 
     #[test]
     fn each_thing_that_is_wrong_is_found_alone_and_says_what_to_do() {
-        type Spoil = fn(&mut Examination);
-        let cases: [(&str, &str, Spoil); 17] = [
+        let cases: [planted::Case<Examination>; 17] = [
             ("version", "upgrade", |it| it.version_number = 130_015),
             ("role of the server", "primary", |it| it.is_standby = true),
             ("synchronous_commit", "synchronous_commit = on", |it| it.settings[0].1 = "off".into()),
@@ -354,14 +353,7 @@ mod tests {
                 it.holders.push(doctor::Holder { what: doctor::What::Prepared { gid: "left".into() }, ..holder() });
             }),
         ];
-        for (about, remedy, spoil) in cases {
-            let mut facts = healthy();
-            spoil(&mut facts);
-            let found = complaints(&facts);
-            let [(found_about, advice)] = found.as_slice() else { panic!("{about}: {found:?}") };
-            assert_eq!(*found_about, about);
-            assert!(advice.contains(remedy), "{about}: {advice}");
-        }
+        planted::assert_found_alone(healthy, complaints, &cases);
     }
 
     fn holder() -> doctor::Holder {

@@ -87,6 +87,7 @@ fn memory(node: &NodeFacts) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::planted::{self, Complaint};
     use super::*;
 
     fn healthy() -> RedisFacts {
@@ -101,9 +102,8 @@ mod tests {
         RedisFacts { nodes: vec![node], latency: Duration::from_micros(400), skew_micros: -2_000 }
     }
 
-    fn complaints(facts: &RedisFacts) -> Vec<(&'static str, String)> {
-        let findings = judge(facts, Duration::from_millis(50));
-        findings.into_iter().filter(|it| !it.is_fine).filter_map(|it| Some((it.about, it.advice?))).collect()
+    fn complaints(facts: &RedisFacts) -> Vec<Complaint> {
+        planted::complaints(judge(facts, Duration::from_millis(50)))
     }
 
     #[test]
@@ -116,8 +116,7 @@ mod tests {
 
     #[test]
     fn each_thing_that_is_wrong_is_found_alone_and_says_what_to_do() {
-        type Spoil = fn(&mut RedisFacts);
-        let cases: [(&str, &str, Spoil); 7] = [
+        let cases: [planted::Case<RedisFacts>; 7] = [
             ("redis version", "upgrade", |it| it.nodes[0].version = "6.0.16".into()),
             ("redis version", "upgrade", |it| it.nodes[0].version = "5.0.3".into()),
             ("redis memory", "noeviction", |it| it.nodes[0].policy = "allkeys-lru".into()),
@@ -126,14 +125,7 @@ mod tests {
             ("redis latency", "redis.call_timeout (50ms)", |it| it.latency = Duration::from_millis(30)),
             ("redis clock", "NTP", |it| it.skew_micros = 1_500_000),
         ];
-        for (about, remedy, spoil) in cases {
-            let mut facts = healthy();
-            spoil(&mut facts);
-            let found = complaints(&facts);
-            let [(found_about, advice)] = found.as_slice() else { panic!("{about}: {found:?}") };
-            assert_eq!(*found_about, about);
-            assert!(advice.contains(remedy), "{about}: {advice}");
-        }
+        planted::assert_found_alone(healthy, complaints, &cases);
     }
 
     #[test]

@@ -77,6 +77,7 @@ fn ours() -> Vec<String> {
                 || [
                     "DATABASE_URL",
                     "KAFKA_BROKERS",
+                    "REDIS_URL",
                     "RUST_LOG",
                     "NO_COLOR",
                     "HTTP_PROXY",
