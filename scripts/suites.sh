@@ -20,7 +20,7 @@ suite team 300 1800 with_services tests foreman team
 suite fleet-redis 60 900 with_services --redis tests foreman redis
 suite postgres 400 1800 with_services tests foreman-postgres
 suite kafka 90 600 with_services --kafka threads 6 tests foreman-kafka
-suite fleet 240 1200 with_services --kafka fleet_size
+suite fleet 300 1200 with_services --kafka --redis fleet_size
 suite browser 300 1800 browser
 suite clippy 300 3600 cargo clippy --workspace --all-targets --locked -- -D warnings
 suite previous 420 3600 with_services scripts/check-previous-version

@@ -17,6 +17,12 @@ mod broker;
 mod brokers;
 mod crashes;
 mod messages;
+#[path = "../it/pages.rs"]
+mod pages;
+mod readme;
+#[allow(dead_code, reason = "the tests of Redis use more of it")]
+#[path = "../redis/server.rs"]
+mod redis;
 mod scene;
 #[expect(dead_code, unused_imports, reason = "it is the stage of team size, of which this needs a part")]
 #[path = "../team/stage/mod.rs"]

@@ -1,14 +1,17 @@
 //! A fleet on a database and a broker, and what may be done to its topics.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use foreman_client::Client;
 use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
 use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 
+use crate::stage::binary::Said;
 use crate::stage::{Allowed, Checker, Database, Fault, Fleet, Load, Mix, Pace, Plan, Role, Target, until};
 
 pub struct Scene {
@@ -65,6 +68,39 @@ impl Scene {
         sum
     }
 
+    /// The same of one series, `name{label="value"}`.
+    pub async fn series(&self, role: Role, series: &str) -> f64 {
+        let mut sum = 0.0;
+        for process in self.fleet.of(role) {
+            sum += process.series(series).await.unwrap_or_default();
+        }
+        sum
+    }
+
+    /// Jobs that a message named, of all that the workers have started.
+    pub async fn through_kafka(&self) -> f64 {
+        self.series(Role::Worker, "foreman_jobs_claimed_total{named_by=\"broker\"}").await
+    }
+
+    /// Nothing waits to be announced, nothing that was announced waits, and no message is left to be settled.
+    pub async fn until_drained(&self) {
+        until("the backlog and the lag are gone", async || {
+            for worker in self.fleet.of(Role::Worker) {
+                // Not there until it is known.
+                let lag = worker.metric("foreman_kafka_lag").await?;
+                if lag > 0.0 {
+                    return None;
+                }
+            }
+            let mut left = 0.0;
+            for name in ["foreman_relay_backlog", "foreman_relay_outstanding"] {
+                left += self.metric(Role::Relay, name).await;
+            }
+            (left < 1.0).then_some(())
+        })
+        .await;
+    }
+
     /// Work comes through Kafka, so what follows is about that.
     pub async fn until_it_flows(&self) {
         until("workers claim what was announced", async || {
@@ -109,10 +145,45 @@ impl Scene {
         ["high", "normal", "low", "retry"].iter().map(|lane| format!("{}.{lane}", self.prefix)).collect()
     }
 
+    fn client_settings(&self) -> ClientConfig {
+        let mut settings = ClientConfig::new();
+        settings.set("bootstrap.servers", &self.brokers);
+        settings
+    }
+
+    fn admin(&self) -> AdminClient<DefaultClientContext> {
+        self.client_settings().create().unwrap()
+    }
+
+    /// So many in each of them, as an operator adds them.
+    pub async fn add_partitions(&self, wanted: usize) {
+        let topics = self.topics();
+        let more: Vec<NewPartitions<'_>> = topics.iter().map(|topic| NewPartitions::new(topic, wanted)).collect();
+        let added = self.admin().create_partitions(&more, &AdminOptions::new()).await.unwrap();
+        assert!(added.iter().all(Result::is_ok), "{added:?}");
+    }
+
+    /// How many messages there have ever been in a topic.
+    pub fn sent(&self, lane: &str) -> i64 {
+        let consumer: BaseConsumer = self.client_settings().create().unwrap();
+        let (topic, patience) = (format!("{}.{lane}", self.prefix), Duration::from_secs(20));
+        let metadata = consumer.fetch_metadata(Some(&topic), patience).unwrap();
+        let partitions = metadata.topics()[0].partitions().iter();
+        partitions.map(|partition| consumer.fetch_watermarks(&topic, partition.id(), patience).unwrap().1).sum()
+    }
+
+    /// What `foreman doctor` says of this fleet; what is given later counts.
+    pub async fn doctor(&self, settings: &[(&str, &str)]) -> Said {
+        let own = [("brokers", self.brokers.as_str()), ("topics", &self.prefix), ("group", &self.prefix)];
+        let all = own.iter().chain(settings).map(|(name, value)| format!("kafka.{name}={value}"));
+        let words: Vec<String> = all.flat_map(|setting| ["--set".to_owned(), setting]).collect();
+        let words = ["doctor", "-o", "json"].into_iter().chain(words.iter().map(String::as_str));
+        self.database.foreman(Path::new("/"), &words.collect::<Vec<_>>()).await
+    }
+
     /// All of them, with everything in them.
     pub async fn delete_topics(&mut self) {
-        let admin: AdminClient<DefaultClientContext> =
-            ClientConfig::new().set("bootstrap.servers", &self.brokers).create().unwrap();
+        let admin = self.admin();
         let topics = self.topics();
         let names: Vec<&str> = topics.iter().map(String::as_str).collect();
         let deleted = admin.delete_topics(&names, &AdminOptions::new()).await.unwrap();
@@ -122,9 +193,15 @@ impl Scene {
 
     /// A message that no relay has sent.
     pub fn forge(&mut self, lane: &str, bytes: &[u8]) {
-        let producer: BaseProducer = ClientConfig::new().set("bootstrap.servers", &self.brokers).create().unwrap();
+        self.forge_many(lane, bytes, 1);
+    }
+
+    pub fn forge_many(&mut self, lane: &str, bytes: &[u8], count: usize) {
+        let producer: BaseProducer = self.client_settings().create().unwrap();
         let topic = format!("{}.{lane}", self.prefix);
-        producer.send(BaseRecord::<[u8], [u8]>::to(&topic).payload(bytes)).expect("there is room");
+        for _ in 0..count {
+            producer.send(BaseRecord::<[u8], [u8]>::to(&topic).payload(bytes)).expect("there is room");
+        }
         producer.flush(Duration::from_secs(20)).expect("the broker takes it");
         self.fault(Fault::MessageForged);
     }

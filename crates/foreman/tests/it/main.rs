@@ -24,6 +24,7 @@ mod fairness;
 mod faults;
 mod memory;
 mod own_key;
+mod pages;
 mod readme;
 mod roles;
 mod schedules;

@@ -3,48 +3,21 @@
 //! Only what depends on this machine is replaced: ports, the address of the database, and the ids of jobs.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use foreman_client::State;
-use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::pages::{Group, blocks};
 use crate::stage::{LONG, Server, Stage, call, command, get, run, state, until};
 
 #[path = "../team/stage/ports.rs"]
 mod ports;
-
-/// The shell blocks of a section of a page, in order.
-fn blocks(page: &str, heading: &str) -> Vec<String> {
-    let path = Path::new("../..").join(page);
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut lines = text.lines().skip_while(|line| *line != format!("## {heading}")).skip(1).peekable();
-    assert!(lines.peek().is_some(), "{page} has no section {heading:?}");
-    let mut blocks: Vec<String> = Vec::new();
-    let mut is_open = false;
-    for line in lines.take_while(|line| !line.starts_with("## ")) {
-        match (line, is_open) {
-            ("```sh", false) => {
-                blocks.push(String::new());
-                is_open = true;
-            }
-            ("```", true) => is_open = false,
-            (line, true) => {
-                let block = blocks.last_mut().unwrap();
-                block.push_str(line);
-                block.push('\n');
-            }
-            _ => {}
-        }
-    }
-    assert!(!blocks.is_empty(), "{page} has nothing to type in {heading:?}");
-    blocks
-}
 
 /// A shell that finds `foreman` on its path.
 fn shell(stage: &Stage, script: &str) -> Command {
@@ -144,16 +117,6 @@ async fn the_page_about_webhooks_creates_one_that_receives_events() {
         out = typed(&stage, &server, &line.replace(" ID", &format!(" {id}"))).await;
     }
     assert!(out.contains("webhook.test") && out.contains("job.completed"), "{out}");
-}
-
-/// Whatever a script has started ends with the test.
-struct Group(Pid);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // Gone already when all went well.
-        let _ = killpg(self.0, Signal::SIGKILL);
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,6 +11,7 @@ use foreman_core::outcome::AttemptOutcome;
 use super::database::Database;
 use super::fleet::Fleet;
 use super::load::Tally;
+use super::process::Role;
 use super::target::{Call, Target, per_claim};
 use super::until;
 
@@ -46,6 +47,9 @@ impl Checker<'_> {
         assert_calls(&jobs, &calls);
         self.database.assert_clean().await;
         self.assert_one_place(jobs.len()).await;
+        if self.fleet.has_relays() {
+            self.assert_travelled(jobs.len()).await;
+        }
         println!(
             "checked {} jobs, {attempts} attempts and {} calls; refused {:?}, unknown {}; faults: {}",
             jobs.len(),
@@ -68,6 +72,21 @@ impl Checker<'_> {
             (zeros == 3).then_some(())
         })
         .await;
+    }
+
+    /// Two relays have announced most of these jobs, and messages have named some of those that the workers took: those of
+    /// them that were killed have forgotten what they had taken.
+    async fn assert_travelled(&self, jobs: usize) {
+        let (mut announced, mut named) = (0.0, 0.0);
+        for relay in self.fleet.of(Role::Relay) {
+            announced += relay.metric("foreman_relay_acknowledged_total").await.unwrap_or_default();
+        }
+        for worker in self.fleet.of(Role::Worker) {
+            named += worker.series("foreman_jobs_claimed_total{named_by=\"broker\"}").await.unwrap_or_default();
+        }
+        println!("{announced} of {jobs} jobs were announced; messages named {named} for the workers that are left");
+        assert!(self.fleet.of(Role::Relay).count() >= 2, "there are two relays");
+        assert!(announced > jobs as f64 * 0.5 && named > 0.0, "most jobs travel through Kafka");
     }
 
     /// By a statement of our own, for the program's may be blind.

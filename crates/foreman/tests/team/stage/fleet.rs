@@ -51,6 +51,8 @@ pub struct Fleet {
     pub processes: Vec<Process>,
     pub faults: Faults,
     variables: Vec<(String, String)>,
+    /// Kafka stands between the roles.
+    is_fed: bool,
     /// Two of them come with the first workers.
     needs_relays: bool,
     /// What those are that come next, when they are of another version; `None`: the program that is tested.
@@ -89,6 +91,11 @@ impl Fleet {
         .into()
     }
 
+    /// The suite runs with Kafka between the roles.
+    pub fn has_relays(&self) -> bool {
+        self.is_fed
+    }
+
     /// Nobody in it yet; `variables` go to everybody.
     pub fn new(database: &Database, pace: Pace, variables: &[(&str, &str)]) -> Self {
         let directory = TempDir::with_prefix("foreman-team-").unwrap();
@@ -99,7 +106,7 @@ impl Fleet {
         // The targets are on this machine, where a role calls nobody unless it is told to.
         all.push(("FOREMAN_EGRESS_ALLOW".into(), "127.0.0.0/8".into()));
         let transport = Self::transport(database);
-        let needs_relays = !transport.is_empty();
+        let is_fed = !transport.is_empty();
         all.extend(transport);
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Self {
@@ -107,7 +114,8 @@ impl Fleet {
             processes: Vec::new(),
             faults: Faults::default(),
             variables: all,
-            needs_relays,
+            is_fed,
+            needs_relays: is_fed,
             program: None,
         }
     }
@@ -147,13 +155,19 @@ impl Fleet {
 
     /// One more that has variables of its own.
     pub async fn add_with(&mut self, role: Role, words: &[&str], variables: &[(&str, &str)]) -> usize {
+        let place = self.spawn_with(role, words, variables);
+        self.processes[place].ready().await;
+        place
+    }
+
+    /// The same, which nobody waits for: it may have a reason not to be ready.
+    pub fn spawn_with(&mut self, role: Role, words: &[&str], variables: &[(&str, &str)]) -> usize {
         let number = self.of(role).count() + 1;
         let mut all = self.variables.clone();
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let mut process = Process::new(role, number, self.directory.path(), words, &all);
         process.program.clone_from(&self.program);
         process.spawn();
-        process.ready().await;
         self.processes.push(process);
         self.processes.len() - 1
     }

@@ -116,6 +116,12 @@ impl Process {
         values.reduce(|sum, value| sum + value)
     }
 
+    /// One series, `name{label="value"}`.
+    pub async fn series(&self, series: &str) -> Option<f64> {
+        let said = self.get("/metrics").await.ok()?.body;
+        said.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.as_ref().and_then(Child::id).expect("it runs")
     }

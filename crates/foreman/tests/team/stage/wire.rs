@@ -22,6 +22,13 @@ pub async fn get(address: &str, path: &str) -> io::Result<Answer> {
     ask(address, &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")).await
 }
 
+/// As somebody who shows this key.
+#[allow(dead_code, reason = "the tests of Redis show keys")]
+pub async fn get_with_key(address: &str, path: &str, key: &str) -> io::Result<Answer> {
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {key}");
+    ask(address, &format!("{head}\r\n\r\n")).await
+}
+
 pub async fn post(address: &str, path: &str, json: &str) -> io::Result<Answer> {
     let length = json.len();
     let head =
