@@ -27,4 +27,7 @@ mod scene;
 #[expect(dead_code, unused_imports, reason = "it is the stage of team size, of which this needs a part")]
 #[path = "../team/stage/mod.rs"]
 mod stage;
+mod topics;
 mod travels;
+mod unshared;
+mod with_redis;

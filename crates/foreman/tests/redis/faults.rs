@@ -14,10 +14,41 @@ use crate::stage::{
 
 const TEAM: Plan = Plan { api: 2, worker: 2, scheduler: 1 };
 
-async fn fleet_on(database: &Database, redis: &str) -> Fleet {
-    let mut fleet = Fleet::new(database, Pace::Defaults, &[("REDIS_URL", redis)]);
-    fleet.start_plan(TEAM, &[]).await;
-    fleet
+/// How often a Redis comes and goes in one test.
+fn rounds() -> usize {
+    if torture() { 10 } else { 1 }
+}
+
+/// A team under load, watched by so many.
+struct BusyTeam {
+    database: Database,
+    target: Target,
+    fleet: Fleet,
+    crowd: Vec<Watcher>,
+    load: Load,
+}
+
+impl BusyTeam {
+    async fn on(redis: &str, watchers: usize) -> Self {
+        let (database, target) = (Database::fresh().await, Target::start().await);
+        let mut fleet = Fleet::new(&database, Pace::Defaults, &[("REDIS_URL", redis)]);
+        fleet.start_plan(TEAM, &[]).await;
+        let addresses = fleet.addresses();
+        let crowd = Watcher::crowd(watchers, &addresses).await;
+        let load = Load::start(&addresses, &target, 4, Duration::from_millis(30), Mix::Mixed);
+        Self { database, target, fleet, crowd, load }
+    }
+
+    /// Nothing is missing, nothing is doubled, nobody died, and the watchers saw it all.
+    async fn check(mut self) {
+        let tally = self.load.stop().await;
+        self.fleet.assert_alive();
+        let checker = Checker { fleet: &self.fleet, database: &self.database, target: &self.target };
+        let jobs = checker.check(&tally, Allowed::NoCrashes).await;
+        for watcher in &self.crowd {
+            watcher.assert_saw(&jobs).await;
+        }
+    }
 }
 
 /// What `/readyz` says of Redis, of a process that is ready.
@@ -45,85 +76,63 @@ async fn all_say(fleet: &Fleet, what: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_is_flushed_again_and_again_loses_nothing_and_doubles_nothing() {
     let _turn = beside().await;
-    let (database, target, redis) = (Database::fresh().await, Target::start().await, RedisServer::start().await);
-    let mut fleet = fleet_on(&database, &redis.url).await;
-    let addresses = fleet.addresses();
-    let crowd = Watcher::crowd(2, &addresses).await;
-    let load = Load::start(&addresses, &target, 4, Duration::from_millis(30), Mix::Mixed);
-    let (rounds, pause) = if torture() { (60, 1_000) } else { (8, 500) };
-    for _ in 0..rounds {
+    let redis = RedisServer::start().await;
+    let mut team = BusyTeam::on(&redis.url, 2).await;
+    let (flushes, pause) = if torture() { (60, 1_000) } else { (8, 500) };
+    for _ in 0..flushes {
         redis.flush().await;
-        fleet.faults.count(Fault::RedisBroken);
+        team.fleet.faults.count(Fault::RedisBroken);
         sleep(Duration::from_millis(pause)).await;
     }
-    load.goes_on(30).await;
-    let tally = load.stop().await;
-    fleet.assert_alive();
-    fleet.faults.assert_at_least(&[(Fault::RedisBroken, rounds)]);
-    let checker = Checker { fleet: &fleet, database: &database, target: &target };
-    let jobs = checker.check(&tally, Allowed::NoCrashes).await;
-    for watcher in &crowd {
-        watcher.assert_saw(&jobs).await;
-    }
+    team.load.goes_on(30).await;
+    team.fleet.faults.assert_at_least(&[(Fault::RedisBroken, flushes)]);
+    team.check().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_is_stopped_and_started_is_done_without_and_used_again() {
     let _turn = beside().await;
-    let (database, target, redis) = (Database::fresh().await, Target::start().await, RedisServer::start().await);
-    let mut fleet = fleet_on(&database, &redis.url).await;
-    let addresses = fleet.addresses();
-    let crowd = Watcher::crowd(2, &addresses).await;
-    let load = Load::start(&addresses, &target, 4, Duration::from_millis(30), Mix::Mixed);
-    for _ in 0..if torture() { 10 } else { 1 } {
-        all_say(&fleet, "fine").await;
-        load.goes_on(20).await;
+    let redis = RedisServer::start().await;
+    let mut team = BusyTeam::on(&redis.url, 2).await;
+    for _ in 0..rounds() {
+        all_say(&team.fleet, "fine").await;
+        team.load.goes_on(20).await;
         redis.kill().await;
-        fleet.faults.count(Fault::RedisBroken);
-        all_say(&fleet, "degraded").await;
-        load.goes_on(40).await;
+        team.fleet.faults.count(Fault::RedisBroken);
+        all_say(&team.fleet, "degraded").await;
+        team.load.goes_on(40).await;
         redis.start_again().await;
     }
-    all_say(&fleet, "fine").await;
-    load.goes_on(20).await;
-    for api in fleet.of(Role::Api) {
+    all_say(&team.fleet, "fine").await;
+    team.load.goes_on(20).await;
+    for api in team.fleet.of(Role::Api) {
         assert!(fallbacks(api, "wakeups").await > 0.0, "rings went another way meanwhile");
     }
-    let tally = load.stop().await;
-    fleet.assert_alive();
-    let checker = Checker { fleet: &fleet, database: &database, target: &target };
-    let jobs = checker.check(&tally, Allowed::NoCrashes).await;
-    for watcher in &crowd {
-        watcher.assert_saw(&jobs).await;
-    }
+    team.check().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_answers_after_five_seconds_keeps_nobody_waiting() {
     let _turn = beside().await;
-    let (database, target, redis) = (Database::fresh().await, Target::start().await, RedisServer::start().await);
+    let redis = RedisServer::start().await;
     let proxy = Proxy::before(redis.address()).await;
-    let mut fleet = fleet_on(&database, &redis.url_through(proxy.address)).await;
-    let load = Load::start(&fleet.addresses(), &target, 4, Duration::from_millis(30), Mix::Mixed);
-    for _ in 0..if torture() { 10 } else { 1 } {
-        all_say(&fleet, "fine").await;
-        load.goes_on(20).await;
+    let mut team = BusyTeam::on(&redis.url_through(proxy.address), 0).await;
+    for _ in 0..rounds() {
+        all_say(&team.fleet, "fine").await;
+        team.load.goes_on(20).await;
         proxy.pass(Pass::Late(Duration::from_secs(5)));
-        fleet.faults.count(Fault::RedisBroken);
+        team.fleet.faults.count(Fault::RedisBroken);
         let began = Instant::now();
-        all_say(&fleet, "degraded").await;
+        all_say(&team.fleet, "degraded").await;
         // Four clients, one after the other: had each waited for an answer, this would take minutes.
-        load.goes_on(200).await;
+        team.load.goes_on(200).await;
         println!("200 jobs were accepted in {:?} while Redis answered after 5 s", began.elapsed());
-        for process in &fleet.processes {
+        for process in &team.fleet.processes {
             assert_eq!(process.get("/readyz").await.unwrap().status, 200, "degraded, and ready");
         }
         proxy.pass(Pass::AtOnce);
     }
-    all_say(&fleet, "fine").await;
-    load.goes_on(20).await;
-    let tally = load.stop().await;
-    fleet.assert_alive();
-    let checker = Checker { fleet: &fleet, database: &database, target: &target };
-    checker.check(&tally, Allowed::NoCrashes).await;
+    all_say(&team.fleet, "fine").await;
+    team.load.goes_on(20).await;
+    team.check().await;
 }

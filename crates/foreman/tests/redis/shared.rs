@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::server::{fresh_prefix, shared};
-use crate::stage::{Database, Fleet, Load, Mix, Pace, Plan, Role, Target, Watcher, beside};
+use crate::stage::{Database, Fleet, Load, Mix, Pace, Plan, Role, Target, Watcher, beside, wire};
 
 const NO_POLL: &str = "10m";
 
@@ -13,14 +13,8 @@ const NO_POLL: &str = "10m";
 async fn api_processes_grant_a_tenants_burst_exactly_once() {
     let _turn = beside().await;
     let (database, redis, prefix) = (Database::fresh().await, shared(), fresh_prefix());
-    let variables = [
-        ("REDIS_URL", redis.as_str()),
-        ("FOREMAN_REDIS_PREFIX", &prefix),
-        // A busy machine is no reason for this test to see two books.
-        ("FOREMAN_REDIS_CALL_TIMEOUT", "5s"),
-        ("FOREMAN_LIMITS_TENANT_SUBMIT_PER_SECOND", "1"),
-        ("FOREMAN_LIMITS_TENANT_SUBMIT_BURST", "60"),
-    ];
+    let mut variables = of_one_book(&redis, &prefix);
+    variables.extend([("FOREMAN_LIMITS_TENANT_SUBMIT_PER_SECOND", "1"), ("FOREMAN_LIMITS_TENANT_SUBMIT_BURST", "60")]);
     let mut fleet = Fleet::new(&database, Pace::Defaults, &variables);
     fleet.start_plan(Plan { api: 2, worker: 0, scheduler: 0 }, &[]).await;
     let apis: Vec<_> = fleet.of(Role::Api).collect();
@@ -61,19 +55,76 @@ async fn api_processes_grant_a_tenants_burst_exactly_once() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn api_processes_count_a_tenants_target_hosts_together() {
+    let _turn = beside().await;
+    let (database, redis, prefix) = (Database::fresh().await, shared(), fresh_prefix());
+    let mut variables = of_one_book(&redis, &prefix);
+    variables.push(("FOREMAN_LIMITS_TENANT_TARGET_HOSTS_PER_MINUTE", "20"));
+    let mut fleet = Fleet::new(&database, Pace::Defaults, &variables);
+    fleet.start_plan(Plan { api: 2, worker: 0, scheduler: 0 }, &[]).await;
+    let apis: Vec<_> = fleet.of(Role::Api).collect();
+    let began = Instant::now();
+    let submit = async |api: usize, host: usize| {
+        let job = format!(r#"{{"url":"http://host-{host}.example.com/"}}"#);
+        apis[api].post("/api/v1/jobs", &job).await.unwrap().status
+    };
+    let mut answers = Vec::new();
+    for host in 0..30 {
+        answers.push(submit(host % 2, host).await);
+    }
+    // Each process knows the hosts that the other has let in.
+    for host in 0..20 {
+        assert_eq!(submit((host + 1) % 2, host).await, 202, "host {host} is among the twenty");
+    }
+    assert!(began.elapsed() < Duration::from_mins(1), "the minute is over, and this proves nothing");
+    assert_eq!(answers, [vec![202; 20], vec![429; 10]].concat());
+    for api in &apis {
+        assert!(fallbacks(api, "limits").await < 0.5);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn api_processes_count_an_addresss_wrong_keys_together() {
+    let _turn = beside().await;
+    let (database, redis, prefix) = (Database::fresh().await, shared(), fresh_prefix());
+    let mut variables = of_one_book(&redis, &prefix);
+    variables.push(("FOREMAN_ADMIN_KEY", "a-key-of-the-administrator-of-this-test"));
+    let mut fleet = Fleet::new(&database, Pace::Defaults, &variables);
+    fleet.start_plan(Plan { api: 2, worker: 0, scheduler: 0 }, &[]).await;
+    let apis: Vec<_> = fleet.of(Role::Api).collect();
+    let (began, mut refused, mut slowed) = (Instant::now(), 0, 0);
+    for number in 0..30 {
+        let answer = wire::get_with_key(&apis[number % 2].address, "/api/v1/jobs", "a-key-that-somebody-guesses").await;
+        match answer.unwrap().status {
+            401 => refused += 1,
+            429 => slowed += 1,
+            other => panic!("{other}"),
+        }
+    }
+    // Ten at once, and one every six seconds.
+    let most = 10 + began.elapsed().as_secs() / 6 + 1;
+    assert!((10..=most).contains(&refused), "{refused} guesses were answered, and at most {most} may be");
+    assert_eq!(refused + slowed, 30);
+    for api in &apis {
+        assert!(fallbacks(api, "limits").await < 0.5);
+    }
+}
+
+/// Two processes that find Redis, however busy the machine is.
+fn of_one_book<'a>(redis: &'a str, prefix: &'a str) -> Vec<(&'a str, &'a str)> {
+    // A busy machine is no reason for a test to see two books.
+    vec![("REDIS_URL", redis), ("FOREMAN_REDIS_PREFIX", prefix), ("FOREMAN_REDIS_CALL_TIMEOUT", "5s")]
+}
+
 /// Nobody polls, and the database is not told: what moves at one process is heard by the others through Redis alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_happens_at_one_process_wakes_the_others_through_redis() {
     let _turn = beside().await;
     let (database, target) = (Database::fresh().await, Target::start().await);
     let (redis, prefix) = (shared(), fresh_prefix());
-    let variables = [
-        ("REDIS_URL", redis.as_str()),
-        ("FOREMAN_REDIS_PREFIX", &prefix),
-        ("FOREMAN_REDIS_CALL_TIMEOUT", "5s"),
-        ("FOREMAN_STREAM_POLL", NO_POLL),
-        ("FOREMAN_WORKER_POLL", NO_POLL),
-    ];
+    let mut variables = of_one_book(&redis, &prefix);
+    variables.extend([("FOREMAN_STREAM_POLL", NO_POLL), ("FOREMAN_WORKER_POLL", NO_POLL)]);
     let mut fleet = Fleet::new(&database, Pace::Defaults, &variables);
     fleet.start_plan(Plan { api: 2, worker: 1, scheduler: 0 }, &[]).await;
     let addresses = fleet.addresses();
@@ -102,7 +153,6 @@ async fn what_happens_at_one_process_wakes_the_others_through_redis() {
 
 /// How often a process did without Redis.
 pub async fn fallbacks(process: &crate::stage::Process, what: &str) -> f64 {
-    let said = process.get("/metrics").await.unwrap().body;
-    let name = format!("foreman_redis_fallbacks_total{{use=\"{what}\"}} ");
-    said.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).expect("it is counted from the start")
+    let series = format!("foreman_redis_fallbacks_total{{use=\"{what}\"}}");
+    process.series(&series).await.expect("it is counted from the start")
 }
