@@ -74,8 +74,8 @@ impl Checker<'_> {
         .await;
     }
 
-    /// Two relays have announced most of these jobs, and messages have named some of those that the workers took: those of
-    /// them that were killed have forgotten what they had taken.
+    /// There are two relays, and a good part of these jobs were announced by them or named to workers by a message: one that was
+    /// started again has forgotten what it did before.
     async fn assert_travelled(&self, jobs: usize) {
         let (mut announced, mut named) = (0.0, 0.0);
         for relay in self.fleet.of(Role::Relay) {
@@ -86,7 +86,7 @@ impl Checker<'_> {
         }
         println!("{announced} of {jobs} jobs were announced; messages named {named} for the workers that are left");
         assert!(self.fleet.of(Role::Relay).count() >= 2, "there are two relays");
-        assert!(announced > jobs as f64 * 0.5 && named > 0.0, "most jobs travel through Kafka");
+        assert!(f64::max(announced, named) > jobs as f64 * 0.25, "many jobs travel through Kafka");
     }
 
     /// By a statement of our own, for the program's may be blind.
