@@ -37,12 +37,12 @@ pub(crate) fn millis(duration: Duration) -> String {
     duration.as_millis().to_string()
 }
 
-/// Hears what a client has to say, and passes on what it says of its connections.
-pub(crate) struct Ears {
+/// What a client reports by itself: its log lines, and what becomes of its connections.
+pub(crate) struct ClientEvents {
     pub health: Arc<Health>,
 }
 
-impl Ears {
+impl ClientEvents {
     pub fn log(level: RDKafkaLogLevel, facility: &str, text: &str) {
         match level {
             // A broker that is away is said so by `error`, once for all of them and not for each try.
@@ -60,9 +60,9 @@ impl Ears {
         match error.rdkafka_error_code() {
             Some(RDKafkaErrorCode::AllBrokersDown) => self.health.lost("no broker can be reached"),
             Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SaslAuthenticationFailed) => {
-                self.health.lost(&format!("the brokers refuse this client: {reason}"));
+                self.health.refused(format!("the brokers refuse this client: {reason}"));
             }
-            Some(RDKafkaErrorCode::SSL) => self.health.lost(&format!("TLS with the brokers fails: {reason}")),
+            Some(RDKafkaErrorCode::SSL) => self.health.refused(format!("TLS with the brokers fails: {reason}")),
             // One broker of several, or one request: the client tries again by itself.
             _ => debug!(target: "foreman_kafka", "{error}: {reason}"),
         }
@@ -70,14 +70,14 @@ impl Ears {
 }
 
 /// For clients that neither publish nor consume.
-impl ClientContext for Ears {
+impl ClientContext for ClientEvents {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
-        Ears::log(level, facility, text);
+        ClientEvents::log(level, facility, text);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        Ears::error(self, &error, reason);
+        ClientEvents::error(self, &error, reason);
     }
 }
 
-impl rdkafka::consumer::ConsumerContext for Ears {}
+impl rdkafka::consumer::ConsumerContext for ClientEvents {}

@@ -5,6 +5,9 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::security::Security;
 
+/// The client says a little later that a message's time was over.
+const LATE_ANSWER: Duration = Duration::from_secs(1);
+
 /// Typed and complete; only the brokers have no default worth having.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -109,6 +112,11 @@ impl Config {
 }
 
 impl Config {
+    /// A call of the publisher has its answers by then: those that the client gives late count as missing.
+    pub fn longest_publish(&self) -> Duration {
+        self.delivery_timeout + LATE_ANSWER
+    }
+
     /// What cannot work, before anything is asked of a broker.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let wrong = |text: &str| Err(Error::Settings(text.into()));

@@ -8,6 +8,9 @@ pub enum Error {
     /// Try again later.
     #[error("no broker answers: {0}")]
     Unreachable(String),
+    /// An operator changes the credentials or certificates, here or at the brokers.
+    #[error("{0}")]
+    Refused(String),
     /// An operator changes the topics, or what this client may do; until then it is not safe to go on.
     #[error("{0}")]
     Topics(String),

@@ -2,19 +2,23 @@
 //!
 //! Clients report here what they notice, from their own threads; anyone may look at any time, and looking asks no broker.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 use crate::error::Error;
+use crate::right::Right;
 use crate::topics::TopicKind;
 
 /// What the clients of a process report, and what others read.
 #[derive(Debug)]
 pub struct Health {
     reported: Mutex<Reported>,
+    /// Whether any right is missing, to be read at every message.
+    is_denied: AtomicBool,
     /// Rings when a client lost the brokers, so that topics are looked at soon.
     lost: watch::Sender<u64>,
     pub(crate) rebalances: AtomicU64,
@@ -29,8 +33,24 @@ pub struct Health {
 struct Reported {
     /// `None` until the first look.
     topics: Option<Result<(), Error>>,
-    lost: Option<String>,
+    /// What a client said since, that has lost the brokers or is refused by them.
+    lost: Option<Error>,
+    denied: BTreeSet<Right>,
     fetches: [FetchState; TopicKind::ALL.len()],
+}
+
+impl Reported {
+    /// `None`: nobody knows yet.
+    fn verdict(&self) -> Option<Result<(), Error>> {
+        match (&self.topics, &self.lost) {
+            // To be refused is why no topic can be looked at, and says more.
+            (_, Some(refused @ Error::Refused(_))) => Some(Err(refused.clone())),
+            (Some(Err(error)), _) => Some(Err(error.clone())),
+            (_, Some(lost)) => Some(Err(lost.clone())),
+            (Some(Ok(())), None) => Some(Ok(())),
+            (None, None) => None,
+        }
+    }
 }
 
 /// How it is with the consumer of one topic.
@@ -53,6 +73,8 @@ pub struct BrokerState {
     pub is_connected: bool,
     /// `Ok`: the topics are there and as they should be. The error says what is wrong and how to fix it.
     pub topics: Result<(), Error>,
+    /// What the brokers do not let this client do, as far as it has tried.
+    pub denied: Vec<Right>,
     /// Topic by topic, in the order of [`TopicKind::ALL`].
     pub fetches: [FetchState; TopicKind::ALL.len()],
     /// How often partitions were assigned or revoked since the start.
@@ -70,7 +92,14 @@ pub struct BrokerState {
 impl BrokerState {
     /// Whether work can flow; if not, why.
     pub fn problem(&self) -> Option<String> {
-        self.topics.as_ref().err().map(ToString::to_string)
+        let wrong = self.topics.as_ref().err().map(ToString::to_string);
+        wrong.or_else(|| self.denial())
+    }
+
+    /// The rights that are missing, for an operator to grant.
+    pub fn denial(&self) -> Option<String> {
+        let rights: Vec<String> = self.denied.iter().map(ToString::to_string).collect();
+        (!rights.is_empty()).then(|| format!("the brokers deny this client {}", rights.join(", ")))
     }
 }
 
@@ -78,6 +107,7 @@ impl Default for Health {
     fn default() -> Self {
         Self {
             reported: Mutex::default(),
+            is_denied: AtomicBool::new(false),
             lost: watch::Sender::new(0),
             rebalances: AtomicU64::new(0),
             parked: AtomicU64::new(0),
@@ -92,16 +122,13 @@ impl Default for Health {
 impl Health {
     pub fn state(&self) -> BrokerState {
         let reported = self.lock();
-        let topics = match (&reported.topics, &reported.lost) {
-            (Some(Err(error)), _) => Err(error.clone()),
-            (_, Some(why)) => Err(Error::Unreachable(why.clone())),
-            (Some(Ok(())), None) => Ok(()),
-            (None, None) => Err(Error::Unreachable("not asked yet".into())),
-        };
+        let not_asked = || Err(Error::Unreachable("not asked yet".into()));
+        let topics = reported.verdict().unwrap_or_else(not_asked);
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         BrokerState {
-            is_connected: !matches!(topics, Err(Error::Unreachable(_) | Error::Client(_))),
+            is_connected: !matches!(topics, Err(Error::Unreachable(_) | Error::Refused(_) | Error::Client(_))),
             topics,
+            denied: reported.denied.iter().cloned().collect(),
             fetches: reported.fetches.clone(),
             rebalances: read(&self.rebalances),
             undecodable: read(&self.undecodable),
@@ -114,16 +141,53 @@ impl Health {
 
     /// A client has lost all brokers. Cleared by the next look that finds one.
     pub(crate) fn lost(&self, why: &str) {
+        self.note(|reported| {
+            // The reason comes first, and then that no broker is left.
+            if !matches!(reported.lost, Some(Error::Refused(_))) {
+                reported.lost = Some(Error::Unreachable(why.to_owned()));
+            }
+        });
+        self.lost.send_modify(|times| *times += 1);
+    }
+
+    /// The brokers do not accept who this client says it is, or it does not accept them. Cleared like a loss.
+    pub(crate) fn refused(&self, why: String) {
+        self.note(|reported| reported.lost = Some(Error::Refused(why)));
+        self.lost.send_modify(|times| *times += 1);
+    }
+
+    /// What the brokers would not do for this client. Cleared when they do it. Whether that is news.
+    pub(crate) fn denied(&self, right: Right) -> bool {
+        let said = right.to_string();
         let is_news = {
             let mut reported = self.lock();
-            let is_news = reported.lost.is_none() && !matches!(reported.topics, Some(Err(Error::Unreachable(_))));
-            reported.lost = Some(why.to_owned());
+            let is_news = reported.denied.insert(right);
+            self.is_denied.store(true, Ordering::Relaxed);
             is_news
         };
         if is_news {
-            warn!("lost Kafka: {why}");
+            warn!("the brokers deny this client {said}; trying again until it is granted");
         }
-        self.lost.send_modify(|times| *times += 1);
+        is_news
+    }
+
+    /// Whether any right is known to be missing.
+    pub(crate) fn is_denied(&self) -> bool {
+        self.is_denied.load(Ordering::Relaxed)
+    }
+
+    /// The brokers did it.
+    pub(crate) fn granted(&self, rights: &[Right]) {
+        if !self.is_denied() {
+            return;
+        }
+        let mut reported = self.lock();
+        for right in rights {
+            if reported.denied.remove(right) {
+                info!("the brokers grant this client {right} again");
+            }
+        }
+        self.is_denied.store(!reported.denied.is_empty(), Ordering::Relaxed);
     }
 
     /// Rings when a client has lost all brokers.
@@ -133,30 +197,31 @@ impl Health {
 
     /// What a look at the topics found.
     pub(crate) fn looked(&self, found: Result<(), Error>) {
-        let (was, is) = {
-            let mut reported = self.lock();
-            let said = |reported: &Reported| match (&reported.topics, &reported.lost) {
-                (Some(Ok(())), None) => Some(Ok(())),
-                (Some(Err(error)), _) => Some(Err(error.to_string())),
-                (_, Some(why)) => Some(Err(why.clone())),
-                (None, None) => None,
-            };
-            let was = said(&reported);
+        self.note(|reported| {
             // Somebody answered, whatever was said.
             if !matches!(found, Err(Error::Unreachable(_))) {
                 reported.lost = None;
             }
             reported.topics = Some(found);
-            (was, said(&reported))
+        });
+    }
+
+    /// Changes what is known, and logs what is new. Each try to reach a broker has words of its own, and is no news.
+    fn note(&self, change: impl FnOnce(&mut Reported)) {
+        let (was, is) = {
+            let mut reported = self.lock();
+            let was = reported.verdict();
+            change(&mut reported);
+            (was, reported.verdict())
         };
-        if was == is {
-            return;
-        }
-        match self.lock().topics {
-            Some(Ok(())) => info!("Kafka answers, and its topics are as they should be"),
-            Some(Err(Error::Unreachable(ref why))) => warn!("Kafka is away: {why}"),
-            Some(Err(ref wrong)) => error!("Kafka cannot be used: {wrong}"),
-            None => {}
+        match (was, is) {
+            (_, None) | (Some(Ok(())), Some(Ok(()))) => {}
+            (Some(Err(Error::Unreachable(_))), Some(Err(Error::Unreachable(_))))
+            | (Some(Err(Error::Refused(_))), Some(Err(Error::Refused(_)))) => {}
+            (Some(Err(was)), Some(Err(is))) if was.to_string() == is.to_string() => {}
+            (_, Some(Ok(()))) => info!("Kafka answers, and its topics are as they should be"),
+            (_, Some(Err(Error::Unreachable(why)))) => warn!("Kafka is away: {why}"),
+            (_, Some(Err(wrong))) => error!("Kafka cannot be used: {wrong}"),
         }
     }
 
@@ -197,5 +262,31 @@ mod tests {
         assert_eq!(health.state().problem().as_deref(), Some("the topic is gone"));
         health.looked(Ok(()));
         assert!(health.state().is_connected && health.state().problem().is_none());
+    }
+    #[test]
+    fn a_client_that_is_refused_says_so_until_a_broker_accepts_it() {
+        let health = Health::default();
+        health.refused("the password is wrong".into());
+        health.lost("no broker can be reached");
+        health.looked(Err(Error::Unreachable("nobody answers".into())));
+        let state = health.state();
+        assert_eq!((state.is_connected, state.problem().as_deref()), (false, Some("the password is wrong")));
+        health.looked(Ok(()));
+        assert_eq!(health.state().problem(), None);
+    }
+
+    #[test]
+    fn a_missing_right_is_news_once_and_a_problem_until_it_is_granted() {
+        let health = Health::default();
+        health.looked(Ok(()));
+        let (read, write) = (Right::ReadGroup("g".into()), Right::Write("t".into()));
+        assert_eq!([&read, &read, &write, &read].map(|right| health.denied(right.clone())), [true, false, true, false]);
+        let problem = health.state().problem().expect("a problem");
+        assert!(problem.contains("READ on group g") && problem.contains("WRITE on topic t"), "{problem}");
+        assert!(health.state().is_connected, "somebody said so");
+        health.granted(&[Right::Read("t".into()), write]);
+        assert_eq!(health.state().denied, [read.clone()]);
+        health.granted(std::slice::from_ref(&read));
+        assert_eq!((health.state().problem(), health.denied(read)), (None, true));
     }
 }

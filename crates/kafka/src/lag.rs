@@ -9,7 +9,7 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Ears, settings};
+use crate::client::{ClientEvents, settings};
 use crate::error::Error;
 use crate::topics::{TopicKind, Topics, unreachable_by};
 
@@ -49,12 +49,12 @@ impl Topics {
     async fn ask_lag(&self, topic: &str, group: &str, partitions: i32) -> Result<KafkaResult<u64>, Error> {
         let mut client: ClientConfig = settings(&self.config);
         client.set("group.id", group);
-        let (ears, timeout) = (Ears { health: self.health() }, self.config.request_timeout);
+        let (events, timeout) = (ClientEvents { health: self.health() }, self.config.request_timeout);
         let mut list = TopicPartitionList::new();
         list.add_partition_range(topic, 0, partitions - 1);
         let asked = self.tasks.spawn_blocking("kafka lag", move || -> KafkaResult<u64> {
             // It asks about the group and is no member of it.
-            let consumer: BaseConsumer<Ears> = client.create_with_context(ears)?;
+            let consumer: BaseConsumer<ClientEvents> = client.create_with_context(events)?;
             let committed = consumer.committed_offsets(list.clone(), timeout)?;
             let at = |offset| -> KafkaResult<TopicPartitionList> {
                 let mut list = list.clone();

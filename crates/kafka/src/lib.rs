@@ -28,6 +28,7 @@ mod lag;
 pub mod message;
 mod parking;
 mod publisher;
+mod right;
 mod security;
 mod topics;
 
@@ -40,5 +41,6 @@ pub use keeper::TopicKeeper;
 pub use lag::GroupLag;
 pub use parking::{ParkInStore, Parking};
 pub use publisher::KafkaPublisher;
+pub use right::Right;
 pub use security::{SaslLogin, SaslMechanism, Security, TlsFiles};
 pub use topics::{TopicKind, Topics};

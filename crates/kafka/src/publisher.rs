@@ -1,8 +1,9 @@
 //! A relay's side of Kafka: sends announcements and says of each whether the brokers have it.
 //!
 //! Messages are batched and on their way side by side, also those of several calls. Each is tried again by the client until it is
-//! acknowledged by every replica in sync, or until its time is over: so it survives a broker that restarts, and an answer comes in any
-//! case. A message whose answer is an error may have arrived all the same. It reads nothing and keeps nothing: two relays do not
+//! acknowledged by every replica in sync, or until its time is over: so it survives a broker that restarts. Whatever happens, a call
+//! has its answers within `delivery_timeout` and a second. A message whose answer is an error may have arrived all the same, or still
+//! arrive: one that had to wait for room in the client's queue has its own time from then on. It reads nothing and keeps nothing: two relays do not
 //! disturb each other, and of one that dies the store knows which batches were not answered.
 //!
 //! An idempotent producer that has lost count (its brokers forgot it, or a topic was created again at a bad moment) accepts nothing any
@@ -17,21 +18,19 @@ use foreman_core::ports::{Announcement, PublishError, Publisher};
 use rdkafka::config::{FromClientConfigAndContext, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{BaseRecord, DeliveryResult, Producer, ProducerContext, ThreadedProducer};
-use rdkafka::{ClientConfig, ClientContext};
+use rdkafka::{ClientConfig, ClientContext, Message as _};
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::warn;
 
-use crate::client::{Ears, millis, settings};
+use crate::client::{ClientEvents, millis, settings};
 use crate::config::Config;
 use crate::error::Error;
 use crate::health::Health;
 use crate::message;
+use crate::right::{Right, lacking_to_publish};
 use crate::topics::{TopicKind, key};
-
-/// Answers come a little after the client gave a message up.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// While the client's queue is full, it is looked at so often.
 const QUEUE_NAP: Duration = Duration::from_millis(5);
@@ -96,16 +95,16 @@ impl PublishCall {
 
 /// Hears what became of messages, in the client's thread.
 struct Reports {
-    ears: Ears,
+    events: ClientEvents,
 }
 
 impl ClientContext for Reports {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
-        Ears::log(level, facility, text);
+        ClientEvents::log(level, facility, text);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        self.ears.error(&error, reason);
+        self.events.error(&error, reason);
     }
 }
 
@@ -113,6 +112,19 @@ impl ProducerContext for Reports {
     type DeliveryOpaque = Box<MessageTag>;
 
     fn delivery(&self, result: &DeliveryResult<'_>, tag: Box<MessageTag>) {
+        let health = &self.events.health;
+        match result {
+            Ok(message) if health.is_denied() => {
+                health.granted(&[Right::Write(message.topic().to_owned()), Right::IdempotentWrite]);
+            }
+            Ok(_) => {}
+            Err((error, message)) => {
+                let code = error.rdkafka_error_code();
+                if let Some(right) = code.and_then(|code| lacking_to_publish(code, message.topic())) {
+                    health.denied(right);
+                }
+            }
+        }
         let answer = result.as_ref().map(|_| ()).map_err(|(error, _)| PublishError(error.to_string()));
         tag.call.answer(tag.place, answer);
     }
@@ -161,7 +173,10 @@ impl KafkaPublisher {
         let (code, reason) = broken.client().fatal_error().unwrap_or((RDKafkaErrorCode::Fatal, String::new()));
         match make(&self.config, &self.health) {
             Ok(new) => {
-                warn!("replaced the Kafka producer: {code}: {reason}");
+                match code {
+                    RDKafkaErrorCode::ClusterAuthorizationFailed => _ = self.health.denied(Right::IdempotentWrite),
+                    _ => warn!("replaced the Kafka producer: {code}: {reason}"),
+                }
                 self.health.renewed.fetch_add(1, Ordering::Relaxed);
                 discard(std::mem::replace(&mut *client, Arc::new(new)));
                 true
@@ -178,7 +193,8 @@ impl KafkaPublisher {
 impl Publisher for KafkaPublisher {
     async fn publish(&self, messages: &[Announcement]) -> Vec<Result<(), PublishError>> {
         let call = PublishCall::of(messages.len());
-        let give_up = Instant::now() + self.config.delivery_timeout;
+        let began = Instant::now();
+        let give_up = began + self.config.delivery_timeout;
         for (place, message) in messages.iter().enumerate() {
             let tag = Box::new(MessageTag { call: Arc::clone(&call), place });
             if let Err((error, tag)) = self.hand_over(message, tag, give_up).await {
@@ -188,12 +204,17 @@ impl Publisher for KafkaPublisher {
                 yield_now().await;
             }
         }
-        // The client itself gives each message up when its time is over; this is for the case that it does not.
-        let _ = timeout_at(Instant::now() + self.config.delivery_timeout + GRACE, call.wait()).await;
+        // The client gives each message up when its time is over, which began when it was handed over: perhaps much later.
+        let _ = timeout_at(began + self.config.longest_publish(), call.wait()).await;
         let answers = call.take();
         let refused = answers.iter().filter(|answer| answer.is_err()).count() as u64;
         self.health.refused.fetch_add(refused, Ordering::Relaxed);
         self.health.published.fetch_add(answers.len() as u64 - refused, Ordering::Relaxed);
+        let client = self.client();
+        if refused > 0 && client.client().fatal_error().is_some() {
+            // Its reason is noted now, whether or not there is a next call.
+            self.renew(&client);
+        }
         answers
     }
 }
@@ -210,8 +231,8 @@ fn discard(client: Arc<Client>) {
 }
 
 fn make(config: &Config, health: &Arc<Health>) -> Result<Client, Error> {
-    let ears = Ears { health: Arc::clone(health) };
-    Client::from_config_and_context(&producer_settings(config), Reports { ears })
+    let events = ClientEvents { health: Arc::clone(health) };
+    Client::from_config_and_context(&producer_settings(config), Reports { events })
         .map_err(|error| Error::Client(error.to_string()))
 }
 

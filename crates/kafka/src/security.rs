@@ -1,7 +1,8 @@
 //! TLS and SASL towards the brokers.
 //!
-//! librdkafka speaks TLS through OpenSSL only, which the rest of Foreman does without. So it is compiled in on request: the feature
-//! `kafka-tls`. A binary without it refuses these settings when it starts, rather than connect unencrypted.
+//! librdkafka does TLS and SCRAM through OpenSSL only, which the rest of Foreman does without. So they are compiled in on request:
+//! the feature `kafka-tls`. A binary without it refuses settings that need them when it starts, rather than connect unencrypted.
+//! `PLAIN` without TLS needs no OpenSSL, and sends the password as it is.
 
 use std::path::PathBuf;
 
@@ -54,13 +55,18 @@ impl SaslMechanism {
         }
     }
 
+    /// Whether a binary can do it only with the feature `kafka-tls`.
+    pub fn needs_openssl(self) -> bool {
+        self != Self::Plain
+    }
+
     pub fn named(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str().eq_ignore_ascii_case(text))
     }
 }
 
 impl Security {
-    /// Whether this binary can do TLS and SASL.
+    /// Whether this binary can do TLS and SCRAM.
     pub const IS_COMPILED_IN: bool = cfg!(feature = "kafka-tls");
 
     /// As Kafka calls it.
@@ -74,10 +80,14 @@ impl Security {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if (self.tls.is_some() || self.sasl.is_some()) && !Self::IS_COMPILED_IN {
+        let needs_it = match (&self.tls, &self.sasl) {
+            (Some(_), _) => Some(self.protocol()),
+            (None, Some(login)) if login.mechanism.needs_openssl() => Some(login.mechanism.as_str()),
+            (None, _) => None,
+        };
+        if let Some(what) = needs_it.filter(|_| !Self::IS_COMPILED_IN) {
             return Err(Error::Settings(format!(
-                "{} needs a binary that was built with `--features kafka-tls`, and this one was not",
-                self.protocol()
+                "{what} needs a binary that was built with `--features kafka-tls`, and this one was not"
             )));
         }
         if let Some(tls) = &self.tls
@@ -126,9 +136,11 @@ mod tests {
     #[test]
     fn a_binary_without_tls_refuses_to_go_without_it() {
         assert!(Security::default().check().is_ok());
+        let plain = SaslLogin { mechanism: SaslMechanism::Plain, ..login() };
+        assert!(Security { tls: None, sasl: Some(plain) }.check().is_ok(), "nobody asked for TLS");
         for (tls, sasl, named) in [
             (Some(TlsFiles::default()), None, "SSL needs"),
-            (None, Some(login()), "SASL_PLAINTEXT needs"),
+            (None, Some(login()), "SCRAM-SHA-512 needs"),
             (Some(TlsFiles::default()), Some(login()), "SASL_SSL needs"),
         ] {
             let checked = Security { tls, sasl }.check();

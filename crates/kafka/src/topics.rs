@@ -15,7 +15,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use foreman_runtime::Tasks;
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Ears, millis, settings};
+use crate::client::{ClientEvents, millis, settings};
 use crate::config::Config;
 use crate::error::Error;
 use crate::health::Health;
@@ -75,7 +75,7 @@ pub(crate) fn key(job: JobId) -> String {
 /// Creates and checks the topics.
 pub struct Topics {
     pub(crate) config: Arc<Config>,
-    admin: Arc<AdminClient<Ears>>,
+    admin: Arc<AdminClient<ClientEvents>>,
     pub(crate) tasks: Tasks,
 }
 
@@ -89,8 +89,8 @@ pub(crate) struct Description {
 impl Topics {
     pub(crate) fn new(config: Arc<Config>, health: Arc<Health>, tasks: Tasks) -> Result<Self, Error> {
         let settings: ClientConfig = settings(&config);
-        let admin: AdminClient<Ears> =
-            rdkafka::config::FromClientConfigAndContext::from_config_and_context(&settings, Ears { health })
+        let admin: AdminClient<ClientEvents> =
+            rdkafka::config::FromClientConfigAndContext::from_config_and_context(&settings, ClientEvents { health })
                 .map_err(|error: KafkaError| Error::Client(error.to_string()))?;
         Ok(Self { config, admin: Arc::new(admin), tasks })
     }

@@ -1,10 +1,12 @@
 //! Kafka as a fleet uses it, against real brokers.
 
+mod acl;
 mod broker;
 mod conformance;
 mod garbage;
 mod groups;
 mod outages;
+mod rights;
 mod schema;
 mod stage;
 mod topics;

@@ -104,6 +104,28 @@ async fn while_a_broker_is_away_everyone_has_answers_in_time_and_goes_on_later()
     assert!(site.state().refused >= 240);
 }
 
+/// The client gives every message its whole time from when it was handed over. That is no reason to wait twice as long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_waits_for_room_has_its_answers_in_time_too() {
+    // It takes connections and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address").to_string();
+    let delivery_timeout = Duration::from_secs(4);
+    let site = Site::bare(Config { delivery_timeout, publish_queue: 50, ..config(&address, 1) });
+    let publisher = site.publisher();
+    let (first, second) = (some_jobs(Lane::High, 50), some_jobs(Lane::High, 50));
+    let later = async {
+        sleep(delivery_timeout / 3).await;
+        let began = Instant::now();
+        (publisher.publish(&second).await, began.elapsed())
+    };
+    let (answers, (late_answers, took)) = tokio::join!(publisher.publish(&first), later);
+    assert!(answers.iter().chain(&late_answers).all(Result::is_err));
+    let bound = site.config.longest_publish();
+    // What the first call had in the queue is given up after four seconds, and only then there is room for the second one.
+    assert!(took < bound + Duration::from_secs(1), "{took:?} instead of {bound:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn topics_that_are_deleted_in_the_middle_come_back_and_carry_on() {
     let broker = Broker::start(&[]).await;

@@ -1,34 +1,41 @@
 //! Takes messages of one topic out of Kafka and puts them into the inbox.
 //!
-//! It is a thread, because librdkafka wants to be asked all the time: whoever does not ask for longer than `max.poll.interval.ms` is
-//! taken out of the group without a word. So nothing here waits for anything else. When enough messages wait in the inbox the
+//! It is a thread, because librdkafka wants to be asked all the time: a consumer that does not ask for longer than
+//! `max.poll.interval.ms` is taken out of the group without a word. So nothing here waits for anything else. When enough messages wait in the inbox the
 //! partitions are paused, and it goes on asking.
 //!
 //! Offsets are committed behind what is settled, never ahead. On a rebalance, what is settled is committed before partitions go, and
-//! what was not offered is let go; their next owner has it delivered. A consumer that cannot go on is closed and made anew.
+//! what was not offered is let go; their next owner has it delivered. A consumer that cannot go on is closed and replaced; so is one
+//! that the brokers deny a right, for its partitions belong with a worker that has it.
+
+mod context;
+mod own_lag;
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::thread::Scope;
 use std::time::Duration;
 
 use foreman_runtime::Backoff;
-use rdkafka::config::{FromClientConfigAndContext, RDKafkaLogLevel};
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
+use rdkafka::config::FromClientConfigAndContext;
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::BorrowedMessage;
-use rdkafka::topic_partition_list::TopicPartitionListElem;
-use rdkafka::{ClientConfig, ClientContext, Message, Offset, TopicPartitionList};
+use rdkafka::{ClientConfig, Message};
 use tokio::time::Instant;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
-use crate::client::{Ears, millis, settings};
+use self::context::{FetchContext, commit};
+use self::own_lag::OwnLag;
+use crate::client::{millis, settings};
 use crate::config::{Config, GroupProtocol};
 use crate::error::Error;
 use crate::feed::Arrivals;
 use crate::message;
 use crate::parking::parked;
+use crate::right::{Right, lacking_to_consume};
 use crate::topics::TopicKind;
 
 /// So long one question waits for a message. What the dispatcher settled and made room for is looked at in between.
@@ -39,6 +46,9 @@ const AT_ONCE: usize = 256;
 
 /// So long the last commit may take when it is closed.
 const LAST_COMMIT: Duration = Duration::from_secs(2);
+
+/// A consumer that has met no denial until its second look at the lag has all rights that it needs.
+const LOOKS_WITH_RIGHTS: u32 = 2;
 
 /// Between two tries to make a consumer, from this to that.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
@@ -52,6 +62,9 @@ pub(crate) struct Fetch {
     config: Arc<Config>,
     kind: TopicKind,
     topic: String,
+    group: String,
+    /// Those without which nothing is consumed.
+    rights: [Right; 2],
     arrivals: Arc<Arrivals>,
     /// The brokers do not know the other group protocol.
     is_classic: bool,
@@ -64,14 +77,17 @@ pub(crate) struct Fetch {
 /// Why a consumer ended.
 enum End {
     Stopped,
+    /// Not before an operator has granted it.
+    Denied(Right),
     Again(String),
 }
 
 impl Fetch {
     pub fn new(config: Arc<Config>, kind: TopicKind, arrivals: Arc<Arrivals>) -> Self {
-        let topic = config.topic(kind);
+        let (topic, group) = (config.topic(kind), config.group_of(kind));
+        let rights = [Right::ReadGroup(group.clone()), Right::Read(topic.clone())];
         let is_classic = config.protocol == GroupProtocol::Classic;
-        Self { config, kind, topic, arrivals, is_classic, is_nameless: false, unheard: (0, 2) }
+        Self { config, kind, topic, group, rights, arrivals, is_classic, is_nameless: false, unheard: (0, 2) }
     }
 
     /// `alive` is dropped when it has ended.
@@ -92,6 +108,8 @@ impl Fetch {
             let began = Instant::now();
             match self.consume(stop) {
                 End::Stopped => return,
+                // Said once, and not at each try.
+                End::Denied(right) => _ = self.arrivals.health.denied(right),
                 End::Again(why) => warn!("replacing the consumer of {}: {why}", self.topic),
             }
             if began.elapsed() > AGAIN.1 {
@@ -104,7 +122,7 @@ impl Fetch {
     }
 
     fn consume(&mut self, stop: &Receiver<Infallible>) -> End {
-        let context = FetchContext::new(self.kind, self.topic.clone(), Arc::clone(&self.arrivals));
+        let context = FetchContext::new(self.kind, self.topic.clone(), self.group.clone(), Arc::clone(&self.arrivals));
         let consumer: BaseConsumer<FetchContext> =
             match FromClientConfigAndContext::from_config_and_context(&self.settings(), context) {
                 Ok(consumer) => consumer,
@@ -113,42 +131,61 @@ impl Fetch {
         if let Err(error) = consumer.subscribe(&[&self.topic]) {
             return End::Again(error.to_string());
         }
+        let end = std::thread::scope(|scope| {
+            let end = self.fill_inbox(scope, &consumer, stop);
+            self.commit_the_last(&consumer);
+            end
+        });
+        self.leave(consumer);
+        end
+    }
+
+    /// Until it is stopped, or the consumer cannot go on.
+    fn fill_inbox<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, '_>,
+        consumer: &'scope BaseConsumer<FetchContext>,
+        stop: &Receiver<Infallible>,
+    ) -> End {
         let mut commit_at = Instant::now() + self.config.commit_every;
         let mut check_at = Instant::now() + self.config.check_every;
-        let mut heard = 0;
-        let end = loop {
+        let (mut heard, mut looks) = (0, 0);
+        let mut look: Option<Receiver<KafkaResult<OwnLag>>> = None;
+        loop {
             if !matches!(stop.try_recv(), Err(TryRecvError::Empty)) {
-                break End::Stopped;
+                return End::Stopped;
             }
-            self.pause_or_resume(&consumer);
+            self.pause_or_resume(consumer);
             let now = Instant::now();
             if now >= commit_at {
                 commit_at = now + self.config.commit_every;
-                commit(&consumer, self.kind, &self.arrivals);
+                commit(consumer, self.kind, &self.arrivals);
             }
-            if now >= check_at {
+            if now >= check_at && look.is_none() {
                 check_at = now + self.config.check_every;
-                if let Some(end) = self.look_at_lag(&consumer, std::mem::take(&mut heard)) {
-                    break end;
+                look = own_lag::look(scope, consumer, self.kind, &self.topic, &self.arrivals);
+            }
+            if let Some(found) = look.as_ref().and_then(|look| look.try_recv().ok()) {
+                (look, looks) = (None, looks + 1);
+                if let Some(end) = self.looked(consumer, found, std::mem::take(&mut heard), looks) {
+                    return end;
                 }
             }
-            match self.take(&consumer) {
+            match self.take(consumer) {
                 Ok(count) => heard += count,
                 Err(error) => {
-                    if let Some(end) = self.judge(&consumer, &error) {
-                        break end;
+                    if let Some(end) = self.judge(consumer, &error) {
+                        return end;
                     }
                 }
             }
-        };
-        self.leave(consumer);
-        end
+        }
     }
 
     fn settings(&self) -> ClientConfig {
         let config = &self.config;
         let mut client = settings(config);
-        client.set("group.id", config.group_of(self.kind));
+        client.set("group.id", &self.group);
         client.set("enable.auto.commit", "false");
         client.set("enable.auto.offset.store", "false");
         client.set("auto.offset.reset", "earliest");
@@ -198,6 +235,7 @@ impl Fetch {
     }
 
     fn put(&self, message: &BorrowedMessage<'_>) {
+        self.arrivals.health.granted(&self.rights);
         let (partition, offset) = (message.partition(), message.offset());
         let is_ours = match message::decode(message.payload().unwrap_or_default()) {
             Ok(announced) => self.arrivals.change(|inbox| inbox.received(self.kind, partition, offset, announced)),
@@ -242,10 +280,16 @@ impl Fetch {
         });
     }
 
-    /// What is left to settle of our partitions. A consumer that hears nothing although there is something to hear is made anew:
-    /// librdkafka has had such days.
-    fn look_at_lag(&mut self, consumer: &BaseConsumer<FetchContext>, heard: usize) -> Option<End> {
-        let lag = match self.lag(consumer) {
+    /// What follows from a look at our partitions. A consumer that has received nothing although messages wait, in two looks, is
+    /// replaced: librdkafka can stall after its topic was deleted and created again.
+    fn looked(
+        &mut self,
+        consumer: &BaseConsumer<FetchContext>,
+        found: KafkaResult<OwnLag>,
+        heard: usize,
+        looks: u32,
+    ) -> Option<End> {
+        let lag = match found {
             Ok(lag) => lag,
             Err(error) => {
                 debug!("could not ask for the lag of {}: {error}", self.topic);
@@ -253,6 +297,9 @@ impl Fetch {
                 return None;
             }
         };
+        if looks >= LOOKS_WITH_RIGHTS {
+            self.arrivals.health.granted(&self.rights);
+        }
         self.arrivals.health.fetch(self.kind, |state| state.lag = Some(lag.unsettled));
         let is_paused = consumer.context().is_paused.load(Ordering::Relaxed);
         if lag.unheard == 0 || heard > 0 || is_paused {
@@ -268,41 +315,14 @@ impl Fetch {
         Some(End::Again(format!("{} messages wait and none arrives", lag.unheard)))
     }
 
-    fn lag(&self, consumer: &BaseConsumer<FetchContext>) -> KafkaResult<TopicLag> {
-        let partitions = self.arrivals.inbox().partitions(self.kind);
-        let mut lag = TopicLag { unsettled: 0, unheard: 0 };
-        if partitions.is_empty() {
-            return Ok(lag);
-        }
-        let timeout = self.config.request_timeout.min(Duration::from_secs(1));
-        let mut asked = TopicPartitionList::with_capacity(partitions.len());
-        for partition in &partitions {
-            asked.add_partition(&self.topic, *partition);
-        }
-        let committed = consumer.committed_offsets(asked.clone(), timeout)?;
-        asked.set_all_offsets(Offset::End)?;
-        let ends = consumer.offsets_for_times(asked, timeout)?;
-        for end in ends.elements() {
-            let Offset::Offset(end_offset) = end.offset() else { continue };
-            let found = self.arrivals.inbox().positions(self.kind, end.partition());
-            let begins_at = || committed.find_partition(&self.topic, end.partition()).map(|it| it.offset());
-            let (next, position) = if let Some(positions) = found {
-                positions
-            } else if let Some(Offset::Offset(offset)) = begins_at() {
-                (offset, offset)
-            } else {
-                let (low, _) = consumer.fetch_watermarks(&self.topic, end.partition(), timeout)?;
-                (low, low)
-            };
-            lag.unsettled += (end_offset - position).max(0) as u64;
-            lag.unheard += (end_offset - next).max(0) as u64;
-        }
-        Ok(lag)
-    }
-
-    /// What follows from an error: nothing, for the client goes on by itself; or the consumer is made anew.
+    /// What follows from an error: nothing, for the client goes on by itself; or the consumer is replaced.
     fn judge(&mut self, consumer: &BaseConsumer<FetchContext>, error: &KafkaError) -> Option<End> {
-        if let Some((code, reason)) = consumer.client().fatal_error() {
+        let fatal = consumer.client().fatal_error();
+        let code = fatal.as_ref().map(|(code, _)| *code).or_else(|| error.rdkafka_error_code());
+        if let Some(right) = code.and_then(|code| lacking_to_consume(code, &self.topic, &self.group)) {
+            return Some(End::Denied(right));
+        }
+        if let Some((code, reason)) = fatal {
             return Some(match code {
                 RDKafkaErrorCode::UnsupportedVersion | RDKafkaErrorCode::UnsupportedFeature
                     if !self.is_classic && self.config.protocol == GroupProtocol::Auto =>
@@ -336,130 +356,25 @@ impl Fetch {
         None
     }
 
-    /// Commits what is settled, waits for that a little, and leaves the group.
-    fn leave(&self, consumer: BaseConsumer<FetchContext>) {
+    /// Commits what is settled, and waits for that a little.
+    fn commit_the_last(&self, consumer: &BaseConsumer<FetchContext>) {
         if let Ok(all) = consumer.assignment() {
             // What arrives from now on would only be let go again.
             let _ = consumer.pause(&all);
         }
-        commit(&consumer, self.kind, &self.arrivals);
+        commit(consumer, self.kind, &self.arrivals);
         let give_up = Instant::now() + LAST_COMMIT;
         while consumer.context().commits.load(Ordering::Acquire) > 0 && Instant::now() < give_up {
             // A message that was on its way is let go: its offset is not committed.
             drop(consumer.poll(Duration::from_millis(20)));
         }
-        // Leaves the group; what it had is revoked on the way.
+    }
+
+    /// Leaves the group; what it had is revoked on the way.
+    fn leave(&self, consumer: BaseConsumer<FetchContext>) {
         drop(consumer);
         let partitions = self.arrivals.inbox().partitions(self.kind);
         self.arrivals.change(|inbox| inbox.revoked(self.kind, &partitions));
         self.arrivals.health.fetch(self.kind, |state| *state = crate::health::FetchState::default());
-    }
-}
-
-struct TopicLag {
-    /// Messages that are not settled, and those of them that have not arrived.
-    unsettled: u64,
-    unheard: u64,
-}
-
-/// Commits without waiting. Kafka answers in the order in which it is asked, so this never moves an offset back.
-fn commit(consumer: &BaseConsumer<FetchContext>, kind: TopicKind, arrivals: &Arrivals) {
-    let commits = arrivals.inbox().commits(kind);
-    if commits.is_empty() {
-        return;
-    }
-    let mut list = TopicPartitionList::with_capacity(commits.len());
-    let topic = &consumer.context().topic;
-    for (partition, offset) in commits {
-        if list.add_partition_offset(topic, partition, Offset::Offset(offset)).is_err() {
-            debug!("offset {offset} cannot be committed");
-        }
-    }
-    match consumer.commit(&list, CommitMode::Async) {
-        Ok(()) => {
-            consumer.context().commits.fetch_add(1, Ordering::AcqRel);
-        }
-        Err(error) => {
-            debug!("could not commit offsets of {topic}: {error}");
-            arrivals.inbox().uncommitted(kind);
-        }
-    }
-}
-
-/// Hears of rebalances and commits, in the thread that asks for messages.
-struct FetchContext {
-    ears: Ears,
-    kind: TopicKind,
-    topic: String,
-    arrivals: Arc<Arrivals>,
-    is_paused: AtomicBool,
-    /// Commits that are not answered yet.
-    commits: AtomicUsize,
-}
-
-impl FetchContext {
-    fn new(kind: TopicKind, topic: String, arrivals: Arc<Arrivals>) -> Self {
-        let ears = Ears { health: Arc::clone(&arrivals.health) };
-        Self { ears, kind, topic, arrivals, is_paused: AtomicBool::new(false), commits: AtomicUsize::new(0) }
-    }
-}
-
-impl ClientContext for FetchContext {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
-        Ears::log(level, facility, text);
-    }
-
-    fn error(&self, error: KafkaError, reason: &str) {
-        self.ears.error(&error, reason);
-    }
-}
-
-impl ConsumerContext for FetchContext {
-    fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        let numbers = |list: &TopicPartitionList| -> Vec<i32> {
-            list.elements().iter().map(TopicPartitionListElem::partition).collect()
-        };
-        match rebalance {
-            Rebalance::Assign(list) => {
-                let partitions = numbers(list);
-                debug!("assigned {partitions:?} of {}", self.kind.as_str());
-                self.arrivals
-                    .change(|inbox| partitions.iter().for_each(|partition| _ = inbox.assigned(self.kind, *partition)));
-                if !partitions.is_empty() {
-                    self.arrivals.health.rebalances.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            Rebalance::Revoke(list) => {
-                let partitions = numbers(list);
-                debug!("revoked {partitions:?} of {}", self.kind.as_str());
-                // Lost ones are another's already: what we say of them would be refused.
-                if !consumer.assignment_lost() {
-                    commit(consumer, self.kind, &self.arrivals);
-                }
-                self.arrivals.change(|inbox| inbox.revoked(self.kind, &partitions));
-                if !partitions.is_empty() {
-                    self.arrivals.health.rebalances.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            Rebalance::Error(error) => info!("a rebalance of {} failed: {error}", self.kind.as_str()),
-        }
-    }
-
-    fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        if let Rebalance::Assign(list) = rebalance
-            && self.is_paused.load(Ordering::Relaxed)
-            && consumer.pause(list).is_err()
-        {
-            // Then they are not, and are paused as the others when there is no room.
-            self.is_paused.store(false, Ordering::Relaxed);
-        }
-    }
-
-    fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
-        let _ = self.commits.fetch_update(Ordering::AcqRel, Ordering::Acquire, |commits| commits.checked_sub(1));
-        if let Err(error) = result {
-            debug!("could not commit offsets of {}: {error}", self.kind.as_str());
-            self.arrivals.inbox().uncommitted(self.kind);
-        }
     }
 }
