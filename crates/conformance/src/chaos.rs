@@ -5,6 +5,8 @@
 //! every job must reach a final state, with one outcome for every life it had. A history is made from its seed alone: a
 //! failure prints the seed and the steps that led to it.
 
+mod broker;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,6 +14,9 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
+
+use broker::Road;
+pub use broker::{Broker, history_over};
 
 use super::Subject;
 use super::given::{
@@ -99,17 +104,7 @@ impl Mood {
 
 /// Plays one history to its end.
 pub async fn history(subject: &dyn Subject, mood: Mood, seed: u64) {
-    let mut play = Play::new(subject, mood, seed);
-    for _ in 0..SESSIONS {
-        play.register().await;
-    }
-    for _ in 0..STEPS {
-        let step = play.pick(&mood.steps());
-        play.trail.push(format!("{step:?}"));
-        play.step(step).await;
-        play.check().await;
-    }
-    play.finish().await;
+    Play::new(subject, mood, seed).run(mood).await;
 }
 
 struct Actor {
@@ -129,6 +124,8 @@ struct Play<'a> {
     tokens: BTreeMap<Fence, ClaimToken>,
     start: Position,
     trail: Trail,
+    /// None: every claim goes by order.
+    road: Option<Road>,
 }
 
 /// Tells how it came to this when a promise breaks.
@@ -172,7 +169,21 @@ impl<'a> Play<'a> {
             tokens: BTreeMap::new(),
             start: Position::default(),
             trail: Trail { title: format!("{mood:?} history of seed {seed}"), steps: Vec::new() },
+            road: None,
         }
+    }
+
+    async fn run(&mut self, mood: Mood) {
+        for _ in 0..SESSIONS {
+            self.register().await;
+        }
+        for _ in 0..STEPS {
+            let step = self.pick(&mood.steps());
+            self.trail.push(format!("{step:?}"));
+            self.step(step).await;
+            self.check().await;
+        }
+        self.finish().await;
     }
 
     fn pick(&mut self, steps: &[(Step, u32)]) -> Step {
@@ -184,6 +195,10 @@ impl<'a> Play<'a> {
         match step {
             Step::Submit => self.submit(false).await,
             Step::SubmitTwice => self.submit(true).await,
+            Step::Claim if self.road.is_some() => {
+                let road = self.road.take().expect("there is one");
+                self.road = Some(self.claim_delivered(road).await);
+            }
             Step::Claim | Step::ClaimByIds => self.claim(step == Step::ClaimByIds).await,
             Step::ClaimTwice => self.claim_twice().await,
             Step::ClaimLost => self.claim_lost().await,

@@ -319,7 +319,9 @@ async fn without_a_relay_an_idle_worker_soon_takes_what_is_submitted() {
     let fleet = Fleet::new();
     let worker = fleet.worker(8);
     sleep(Duration::from_mins(2)).await;
-    for (number, within) in [(1, Duration::from_secs(4)), (2, Duration::from_millis(200)), (3, Duration::from_millis(200))] {
+    for (number, within) in
+        [(1, Duration::from_secs(4)), (2, Duration::from_millis(200)), (3, Duration::from_millis(200))]
+    {
         let begun = Instant::now();
         fleet.scene.submit(&jobs(1, "sleep 1")).await;
         all_completed(&fleet, number).await;

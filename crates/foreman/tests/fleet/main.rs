@@ -16,6 +16,7 @@
 mod broker;
 mod brokers;
 mod crashes;
+mod histories;
 mod messages;
 #[path = "../it/pages.rs"]
 mod pages;
