@@ -35,21 +35,8 @@ pub(crate) const ANNOUNCE: &str = "SELECT pg_advisory_xact_lock_shared($1::bigin
 pub(crate) const APPEND: &str = "INSERT INTO changes (at, moved, notes) VALUES (foreman_now(), $1::text, $2::text)";
 pub(crate) const DRAWN: &str =
     "SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS position FROM change_positions";
-pub(crate) const ANNOUNCED: &str =
-    "SELECT min((classid::bigint & 65535) << 32 | objid::bigint) AS position FROM pg_locks
-    WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = $1::bigint >> 48
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-/// Rows after `$1` up to `$2`, at most `$3`, and none once those before it have `$4` bytes. The size of a text is known without
-/// reading it.
-pub(crate) const READ: &str = "SELECT position, at, moved, notes, bytes
-    FROM (
-      SELECT *, sum(size) OVER (ORDER BY position) AS bytes
-      FROM (
-        SELECT position, at, moved, notes, octet_length(moved) + coalesce(octet_length(notes), 0) AS size
-        FROM changes WHERE position > $1::bigint AND position <= $2::bigint ORDER BY position LIMIT $3::bigint
-      ) AS next
-    ) AS measured
-    WHERE bytes - size < $4::bigint ORDER BY position";
+pub(crate) const ANNOUNCED: &str = include_str!("sql/changes/announced.sql");
+pub(crate) const READ: &str = include_str!("sql/changes/read.sql");
 pub(crate) const HEAD: &str = "SELECT greatest(
         (SELECT position FROM changes WHERE position <= $1::bigint ORDER BY position DESC LIMIT 1),
         (SELECT position FROM log_end)) AS position";

@@ -24,55 +24,10 @@ use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
 
 pub(crate) const RESERVE: &str = include_str!("sql/reserve.sql");
-/// In the order of the names as the database has it, like [`RESERVE`]: neither waits for the other.
-pub(crate) const GIVE_BACK: &str = "WITH given_back AS MATERIALIZED (
-        SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
-               AS given_back (queue, lane, route, tenant, last_key, used)
-    ),
-    locked AS MATERIALIZED (
-        SELECT line_shares.queue, line_shares.lane, line_shares.route, line_shares.tenant FROM line_shares
-        JOIN given_back ON given_back.queue = line_shares.queue AND given_back.lane = line_shares.lane
-                       AND given_back.route = line_shares.route AND given_back.tenant = line_shares.tenant
-        ORDER BY line_shares.queue, line_shares.lane, line_shares.route, line_shares.tenant
-        FOR UPDATE OF line_shares
-    )
-    UPDATE line_shares SET last_key = given_back.used
-    FROM locked JOIN given_back USING (queue, lane, route, tenant)
-    WHERE line_shares.queue = locked.queue AND line_shares.lane = locked.lane AND line_shares.route = locked.route
-      AND line_shares.tenant = locked.tenant AND line_shares.last_key = given_back.last_key";
-pub(crate) const SERVED: &str = "INSERT INTO line_fronts AS known (queue, lane, route, v)
-    SELECT queue, lane, route, v
-    FROM unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[]) AS served (queue, lane, route, v)
-    ORDER BY queue, lane, route
-    ON CONFLICT (queue, lane, route) DO UPDATE SET v = excluded.v WHERE excluded.v > known.v";
-/// For what was taken out of its turn, V moves no further than so many jobs would take it
-/// ([`foreman_core::fair::out_of_turn`]). In the order of the names too.
-pub(crate) const SERVED_OUT_OF_TURN: &str = "WITH served AS MATERIALIZED (
-        SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[], $5::bigint[])
-               AS served (queue, lane, route, v, most)
-    ),
-    locked AS MATERIALIZED (
-        SELECT line_fronts.queue, line_fronts.lane, line_fronts.route FROM line_fronts
-        JOIN served ON served.queue = line_fronts.queue AND served.lane = line_fronts.lane
-                   AND served.route = line_fronts.route
-        ORDER BY line_fronts.queue, line_fronts.lane, line_fronts.route
-        FOR UPDATE OF line_fronts
-    ),
-    moved AS (
-        UPDATE line_fronts SET v = greatest(line_fronts.v, least(served.v, line_fronts.v + served.most))
-        FROM locked JOIN served USING (queue, lane, route)
-        WHERE line_fronts.queue = locked.queue AND line_fronts.lane = locked.lane AND line_fronts.route = locked.route
-    )
-    INSERT INTO line_fronts (queue, lane, route, v)
-    SELECT queue, lane, route, least(v, most) FROM served
-    WHERE NOT EXISTS (SELECT FROM locked WHERE locked.queue = served.queue AND locked.lane = served.lane
-                      AND locked.route = served.route)
-    ORDER BY queue, lane, route
-    ON CONFLICT (queue, lane, route) DO NOTHING";
-/// `$3`: how many moves this is, which is one for what falls due, and none for what has just been put there.
-pub(crate) const PLACE: &str = "UPDATE ready SET key = given.key,
-           moves = CASE WHEN $3::integer > 0 THEN foreman_counted(ready.moves, ready.attempt) + $3 ELSE ready.moves END
-    FROM unnest($1::uuid[], $2::bigint[]) AS given (job, key) WHERE ready.job = given.job";
+pub(crate) const GIVE_BACK: &str = include_str!("sql/order/give_back.sql");
+pub(crate) const SERVED: &str = include_str!("sql/order/served.sql");
+pub(crate) const SERVED_OUT_OF_TURN: &str = include_str!("sql/order/served_out_of_turn.sql");
+pub(crate) const PLACE: &str = include_str!("sql/order/place.sql");
 
 /// What is due in one lane, for one route, in one queue.
 pub(crate) type LineId = (QueueName, Lane, Route);

@@ -28,25 +28,10 @@ pub(crate) const ACCEPT: &str = include_str!("../sql/submit/accept.sql");
 pub(crate) const WAIT: &str = include_str!("../sql/submit/wait.sql");
 pub(crate) const REMEMBER: &str = include_str!("../sql/submit/remember.sql");
 pub(crate) const KNOWN: &str = "SELECT id, created_at FROM jobs WHERE id = ANY ($1::uuid[])";
-pub(crate) const HOLDERS: &str = "SELECT idempotency.job, idempotency.tenant, idempotency.key, idempotency.fingerprint
-    FROM unnest($1::text[], $2::text[]) AS asked (tenant, key)
-    JOIN idempotency ON idempotency.tenant = asked.tenant AND idempotency.key = asked.key";
-pub(crate) const TAG: &str = "INSERT INTO job_tags (tenant, tag, job)
-    SELECT DISTINCT tenant, tag, job FROM unnest($1::text[], $2::text[], $3::uuid[]) AS asked (tenant, tag, job)
-    ORDER BY tenant, tag, job ON CONFLICT DO NOTHING";
-/// Notes that queues are used, at most every half hour each: a row that is written, or only locked, by every submission would
-/// make them wait for one another.
-pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant, used_at)
-    SELECT queue, tenant, foreman_now() FROM unnest($1::text[], $2::text[]) AS asked (queue, tenant)
-    WHERE NOT EXISTS (
-        SELECT FROM queues AS known WHERE known.queue = asked.queue AND known.tenant = asked.tenant
-        AND known.used_at > foreman_now() - $3::interval)
-    ORDER BY queue, tenant
-    ON CONFLICT (queue, tenant) DO UPDATE SET used_at = excluded.used_at";
-/// After [`OPEN_QUEUES`], which waits for whoever removes the queue at this moment, and its lanes with it.
-pub(crate) const OPEN_LANES: &str = "INSERT INTO lanes (queue, lane, v)
-    SELECT queue, lane, 0 FROM unnest($1::text[], $2::smallint[]) AS asked (queue, lane)
-    ORDER BY lane, queue ON CONFLICT DO NOTHING";
+pub(crate) const HOLDERS: &str = include_str!("../sql/submit/holders.sql");
+pub(crate) const TAG: &str = include_str!("../sql/submit/tag.sql");
+pub(crate) const OPEN_QUEUES: &str = include_str!("../sql/submit/open_queues.sql");
+pub(crate) const OPEN_LANES: &str = include_str!("../sql/submit/open_lanes.sql");
 
 pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
     if jobs.is_empty() {
