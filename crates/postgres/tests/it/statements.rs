@@ -56,6 +56,29 @@ async fn what_is_planned_on_an_empty_table_still_reads_its_index_in_order() {
     }
 }
 
+/// A claim asks for hundreds of jobs: as constants, their ids would cost the planner more than it takes to read the jobs.
+#[tokio::test]
+async fn the_work_of_a_claim_is_read_by_the_index_and_planned_without_its_ids() {
+    let database = Database::ready().await;
+    let client = database.client().await;
+    client.batch_execute(&statements::settings(&Config::at(database.url()))).await.unwrap();
+    client.batch_execute("SET plan_cache_mode = force_custom_plan").await.unwrap();
+    let ids: Vec<String> = (0..512).map(|_| uuid::Uuid::now_v7().to_string()).collect();
+    let given = format!("'{{{}}}', '{}', '{}'", ids.join(","), ids[0], ids[511]);
+    for has in [["SELECT id, created_at, work FROM jobs", "<= $3"], ["SELECT jobs.id FROM jobs", "IS NULL"]] {
+        let body = statement(&has).lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
+        client.batch_execute(&format!("PREPARE planned AS {body}")).await.unwrap();
+        let rows = client.query(&format!("EXPLAIN (COSTS OFF) EXECUTE planned ({given})"), &[]).await.unwrap();
+        let plan = rows.iter().map(|row| row.get(0)).collect::<Vec<String>>().join("\n");
+        assert!(plan.contains("id = ANY ($0)") && !plan.contains("Seq Scan"), "{plan}");
+        assert!(
+            !plan.contains(&ids[7]) && plan.lines().count() < 20,
+            "one partition, and no id but the bounds:\n{plan}"
+        );
+        client.batch_execute("DEALLOCATE planned").await.unwrap();
+    }
+}
+
 /// A tenant may have a million jobs waiting: what its queues are counted for goes by their names.
 #[tokio::test]
 async fn queues_are_counted_by_their_names_however_many_jobs_wait_in_them() {

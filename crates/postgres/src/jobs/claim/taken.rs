@@ -17,16 +17,9 @@ use crate::value::{Arg, Bits, Time};
 use crate::write::Transaction;
 
 pub(crate) const PUT: &str = include_str!("../../sql/claim/put.sql");
-/// What was asked of jobs. The bounds are those of the ids: without them every partition would be searched.
-pub(crate) const WORK: &str =
-    "SELECT id, created_at, work FROM jobs WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid";
+pub(crate) const WORK: &str = include_str!("../../sql/claim/work.sql");
 
-/// Of these, those that exist and are not final: where none of them waits, an attempt holds it. The bounds as in [`WORK`]; each
-/// outcome is looked up by itself.
-pub(crate) const HELD: &str = "SELECT jobs.id FROM jobs
-    WHERE jobs.id = ANY ($1::uuid[]) AND jobs.id >= $2::uuid AND jobs.id <= $3::uuid
-      AND (SELECT true FROM outcomes
-           WHERE outcomes.job = jobs.id AND outcomes.job >= $2 AND outcomes.job <= $3) IS NULL";
+pub(crate) const HELD: &str = include_str!("../../sql/claim/held.sql");
 
 /// A claim whose jobs are still text.
 pub(super) enum RawClaim {
