@@ -228,9 +228,10 @@ impl Seen {
         }
     }
 
-    /// One line has it all, and nothing of it was passed over: its order is the order, and only its first was looked at.
+    /// One line has it all, and nothing of it was passed over: its order is the order, and only its first was looked at. Jobs at
+    /// V itself are at the same place as the last that was served, and not behind it.
     pub fn is_one_line(&self) -> bool {
-        self.is_order_enough && matches!(&self.lines[..], [line] if line.first > line.v)
+        self.is_order_enough && matches!(&self.lines[..], [line] if line.first >= line.v)
     }
 
     /// More than a narrow look goes into.

@@ -167,7 +167,10 @@ line AS MATERIALIZED (
 ),
 front AS MATERIALIZED (
     SELECT row_number() OVER () AS number, line.*, found.*, count(*) OVER (PARTITION BY line.lane) AS lines,
-           count(*) OVER () AS all_lines
+           count(*) OVER () AS all_lines,
+           -- Behind the first, and beyond V: one place, so that a scan begins there and nowhere before.
+           greatest(found.key, line.v) AS high_key,
+           CASE WHEN found.key > line.v THEN found.job ELSE 'ffffffff-ffff-ffff-ffff-ffffffffffff' END AS high_job
     FROM line
     CROSS JOIN LATERAL (
         SELECT either.* FROM (
@@ -212,7 +215,7 @@ rest AS MATERIALIZED (
         (SELECT ready.key, ready.job, ready.tenant, ready.attempt > ready.spent OR ready.crashes > 0 AS was_taken_back
          FROM ready
          WHERE ready.lane = front.lane AND ready.route = front.route AND ready.queue = front.queue
-           AND ready.key IS NOT NULL AND (ready.key, ready.job) > (front.key, front.job) AND ready.key > front.v
+           AND ready.key IS NOT NULL AND (ready.key, ready.job) > (front.high_key, front.high_job)
            AND ready.key <= front.beyond
            AND ready.crashes < 2 AND (ready.expires_at IS NULL OR ready.expires_at > (SELECT foreman_now()))
            AND ready.tenant <> ALL (front.passed_over)
@@ -223,7 +226,7 @@ rest AS MATERIALIZED (
     ) AS found
     -- One line has it all, and nothing of it was passed over: its order is the order. But where few are wanted, and two
     -- tenants stand at the same place, it is a matter of turns.
-    WHERE front.all_lines > 1 OR front.key <= front.v OR $4 <= 8
+    WHERE front.all_lines > 1 OR front.key < front.v OR $4 <= 8
 )
 -- A row for each line, then what comes after its first; weights that are not 1; where this look stopped.
 SELECT number, lane, route, queue, v, key, job, tenant, key <= v AND was_taken_back AS is_returned,
