@@ -83,7 +83,11 @@ pub(crate) const ANY_DISABLED: &str = "SELECT EXISTS (
 pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
     let parts = &store.parts;
     let floor = parts.floors.of(Among::of(&request.wanted));
-    let slack = if request.wanted.is_in_order() { floor.slack() } else { None };
+    let slack = match request.wanted.is_in_order() {
+        true if may_be_expected(request) && !parts.expected.is_empty() => floor.slack_if_expected(),
+        true => floor.slack(),
+        false => None,
+    };
     let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, parts).await)?;
     let mut is_full = slack.is_none();
     if matches!(taken, RawClaim::Nothing { .. }) && !is_full && floor.is_doubtful() {
@@ -231,7 +235,6 @@ async fn by_order(
     let among = Among::of(&request.wanted);
     let floor = parts.floors.of(among);
     if slack.is_some()
-        && among == Among::All
         && let Some(taken) = take_expected(tx, request, asked, &lanes, wanted, parts).await?
     {
         return Ok(taken);
@@ -291,6 +294,12 @@ pub(crate) async fn go_on(
     Ok(())
 }
 
+/// Whether nothing runs in the session, and nobody and nothing is left out.
+fn may_be_expected(request: &ClaimRequest) -> bool {
+    let is_for_all = request.queues == Queues::All && request.rooms.is_empty();
+    is_for_all && request.company == Company::Nobody && Among::of(&request.wanted) == Among::All
+}
+
 /// Takes what is expected without a look, for a session in which nothing runs ([`expected`]). `None`: a look has to tell.
 async fn take_expected(
     tx: &Transaction,
@@ -300,7 +309,7 @@ async fn take_expected(
     wanted: usize,
     parts: &StoreParts,
 ) -> Result<Option<RawClaim>, Fault> {
-    if !asked.is_alone || asked.scope.queues.is_some() || !request.rooms.is_empty() {
+    if !may_be_expected(request) {
         return Ok(None);
     }
     let Some(runs) = parts.expected.runs(wanted, lanes, &asked.scope.routes) else { return Ok(None) };

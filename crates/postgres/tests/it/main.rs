@@ -4,6 +4,7 @@
 mod announce_costs;
 mod bells;
 mod claim_costs;
+mod claim_sizes;
 mod conflicts;
 mod cuts;
 mod failover;

@@ -57,6 +57,10 @@ impl ExpectedJobs {
         self.lock().clear();
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// The runs to take for a claim of so many in these lanes, for these routes; none where that is no good idea.
     pub(super) fn runs(&self, wanted: usize, lanes: &[i16], routes: &[&str]) -> Option<Runs> {
         let each = wanted / (PART * LINES);

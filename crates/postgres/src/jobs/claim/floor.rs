@@ -31,6 +31,9 @@ pub(crate) const SLACK: i64 = 4_096 * UNIT;
 /// time: with 150,000 dead entries in front it took 109 ms, twice a second, which was a fifth of what a worker did.
 const FULL_SCAN: Duration = Duration::from_secs(1);
 const SMALL_PART: u32 = 16;
+
+/// So long it may be put off for the sake of a job that somebody waits for.
+const PUT_OFF: Duration = Duration::from_secs(4);
 const SELDOM: Duration = Duration::from_secs(15);
 
 /// A scan that found nothing is believed, if one from the very beginning was made so shortly before.
@@ -40,8 +43,12 @@ const JUST_NOW: Duration = Duration::from_millis(100);
 /// longer is found by the next scan from the very beginning.
 const A_MOMENT: Duration = Duration::from_millis(500);
 
-/// So many lines are remembered for each purpose; beyond it, a line waits until another is forgotten.
-const REMEMBERED: usize = 256;
+/// Where the first stood is remembered of so many lines: more than a look goes into. Beyond it, those are forgotten that were
+/// seen the longest ago, a quarter at a time.
+const FIRSTS: usize = 1_024;
+
+/// So many lines are looked into further back; beyond it, a line waits until another has nothing left there.
+const FURTHER: usize = 256;
 
 /// Where one tenant has more lines than a look goes into, a claim takes so many jobs of each rather than a few of very many: a
 /// line costs each of its statements as much as several jobs do. With claims of 512 from 1,000 lines it is the difference
@@ -157,6 +164,14 @@ struct FirstSeen {
     trusted: Option<i64>,
     latest: i64,
     at: Instant,
+    last_seen: Instant,
+}
+
+fn forget_oldest(firsts: &mut HashMap<LineName, FirstSeen>) {
+    let mut seen: Vec<Instant> = firsts.values().map(|first| first.last_seen).collect();
+    let (_, oldest, _) = seen.select_nth_unstable(FIRSTS / 4);
+    let oldest = *oldest;
+    firsts.retain(|_, first| first.last_seen > oldest);
 }
 
 impl Floor {
@@ -192,7 +207,7 @@ impl Floor {
             let name = line.name();
             if line.first < line.v.saturating_sub(NEAR) {
                 firsts.remove(&name);
-                if further.len() < REMEMBERED {
+                if further.len() < FURTHER {
                     further.insert(name, line.first);
                 }
                 continue;
@@ -202,12 +217,13 @@ impl Floor {
                 continue;
             }
             let latest = line.first.min(line.v);
-            if firsts.len() >= REMEMBERED && !firsts.contains_key(&name) {
-                firsts.clear();
+            if firsts.len() >= FIRSTS && !firsts.contains_key(&name) {
+                forget_oldest(&mut firsts);
             }
-            let seen = firsts.entry(name).or_insert(FirstSeen { trusted: None, latest, at: now });
+            let seen = firsts.entry(name).or_insert(FirstSeen { trusted: None, latest, at: now, last_seen: now });
+            seen.last_seen = now;
             if now.duration_since(seen.at) >= A_MOMENT {
-                *seen = FirstSeen { trusted: Some(seen.latest), latest, at: now };
+                *seen = FirstSeen { trusted: Some(seen.latest), latest, at: now, last_seen: now };
             }
             // V of a line that was forgotten begins anew.
             seen.trusted = seen.trusted.map(|trusted| trusted.min(latest));
@@ -313,6 +329,12 @@ impl Floor {
         if self.is_due(FULL_SCAN) { None } else { Some(SLACK) }
     }
 
+    /// The same for a claim that is likely to need no look, and is then followed by one that does: that one may as well begin at
+    /// the very beginning, with nobody waiting for it.
+    pub(crate) fn slack_if_expected(&self) -> Option<i64> {
+        if self.is_due(PUT_OFF) { None } else { Some(SLACK) }
+    }
+
     /// Whether nothing is to be believed only after another scan, from the very beginning.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.is_due(JUST_NOW)
@@ -354,5 +376,48 @@ impl ScanRange {
             }
             below => Self { below, beyond: None },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::Lane;
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn line(number: usize) -> SeenLine {
+        SeenLine {
+            lane: Lane::Normal,
+            route: Route::http(),
+            queue: QueueName::from_stored(&format!("q{number}")),
+            v: 0,
+            first: 1,
+            jobs: Vec::new(),
+            is_whole: false,
+            passes_nobody: true,
+        }
+    }
+
+    /// Looks into these lines, as one look after the other would: 256 at a time.
+    async fn look(floor: &Floor, lines: std::ops::Range<usize>) {
+        for part in lines.collect::<Vec<_>>().chunks(256) {
+            floor.saw(&LineKeys::default(), &part.iter().map(|number| line(*number)).collect::<Vec<_>>());
+            advance(Duration::from_millis(1)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_the_first_stood_is_remembered_of_more_lines_than_a_look_goes_into() {
+        let floor = Floor::default();
+        look(&floor, 0..300).await;
+        advance(A_MOMENT).await;
+        look(&floor, 0..300).await;
+        assert_eq!(floor.firsts().queues.len(), 300);
+        look(&floor, 300..20_000).await;
+        advance(A_MOMENT).await;
+        let kept = floor.firsts().queues;
+        assert!((FIRSTS / 2..=FIRSTS).contains(&kept.len()), "{} are kept", kept.len());
+        assert!(kept.contains(&"q19999".into()) && !kept.contains(&"q299".into()), "the latest");
     }
 }
