@@ -12,6 +12,9 @@ pub struct Fleet {
     workers: Vec<Process>,
 }
 
+/// How many jobs of a tenant may run, by default.
+const RUNNING_JOBS: usize = 1_000;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub workers: usize,
@@ -22,6 +25,7 @@ pub struct Size {
 impl Fleet {
     /// All ready. The workers start side by side, last: jobs may be waiting for them.
     pub async fn start(database: &Database, size: Size) -> Result<Self> {
+        let running = (2 * size.workers * size.slots).max(RUNNING_JOBS).to_string();
         let mut variables = vec![
             ("DATABASE_URL", database.url.as_str()),
             ("FOREMAN_SHUTDOWN_NOT_READY", "0s"),
@@ -30,7 +34,8 @@ impl Fleet {
             // How fast it is, not how fast a tenant may be.
             ("FOREMAN_LIMITS_TENANT_SUBMIT_PER_SECOND", "unlimited"),
             ("FOREMAN_LIMITS_TENANT_QUEUED_JOBS", "unlimited"),
-            ("FOREMAN_LIMITS_TENANT_RUNNING_JOBS", "unlimited"),
+            // Counted before claims, as it is by default, and never reached.
+            ("FOREMAN_LIMITS_TENANT_RUNNING_JOBS", running.as_str()),
             // History is kept, however old: deleting it is not what is measured.
             ("FOREMAN_RETENTION_COMPLETED", "forever"),
         ];

@@ -148,9 +148,18 @@ impl Tenants {
 
     /// How many jobs of each tenant may run at a time.
     pub async fn running_limits(&self) -> Result<RunningLimits, StoreError> {
+        self.running_limits_since(self.config.believed).await
+    }
+
+    /// The same, asked for again a little before it has to be: while nobody waits for it.
+    pub async fn renew_running_limits(&self) -> Result<RunningLimits, StoreError> {
+        self.running_limits_since(self.config.believed * 9 / 10).await
+    }
+
+    async fn running_limits_since(&self, believed: Duration) -> Result<RunningLimits, StoreError> {
         let cell = {
             let mut kept = lock(&self.running);
-            let asked = kept.take().filter(|asked| asked.at.elapsed() < self.config.believed);
+            let asked = kept.take().filter(|asked| asked.at.elapsed() < believed);
             Arc::clone(&kept.insert(asked.unwrap_or_else(SharedAnswer::now)).answer)
         };
         cell.get_or_try_init(|| self.read_running_limits()).await.cloned()

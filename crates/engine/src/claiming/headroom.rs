@@ -16,7 +16,7 @@ use foreman_core::ports::{Claim, Headroom, JobQuery, StoreError};
 use tokio::time::Instant;
 
 use crate::outage::bounded;
-use crate::tenants::Tenants;
+use crate::tenants::{RunningLimits, Tenants};
 
 /// A tenant with less headroom than so many times a session's slots is near its limit.
 const NEAR: usize = 10;
@@ -62,8 +62,21 @@ impl HeadroomLookup {
         if self.far_since.is_some_and(|since| since.elapsed() < FAR_FOR) {
             return Ok(Vec::new());
         }
+        self.count(tenants.running_limits().await?, store).await
+    }
+
+    /// Looks again a little before it has to be done: while nobody waits for it.
+    pub(crate) async fn renew(&mut self, store: &dyn JobQuery) -> Result<(), StoreError> {
+        let Some(tenants) = &self.tenants else { return Ok(()) };
+        let limits = tenants.renew_running_limits().await?;
+        if self.far_since.is_some_and(|since| since.elapsed() >= FAR_FOR * 9 / 10) {
+            self.count(limits, store).await?;
+        }
+        Ok(())
+    }
+
+    async fn count(&mut self, limits: RunningLimits, store: &dyn JobQuery) -> Result<Vec<Headroom>, StoreError> {
         let looked_at = Instant::now();
-        let limits = tenants.running_limits().await?;
         let running =
             if limits.are_unlimited() { Vec::new() } else { bounded(self.call_timeout, store.running()).await? };
         let rooms: Vec<Headroom> = limits

@@ -82,7 +82,14 @@ impl ClaimRules {
         request.company = next.company;
         self.headroom = self.lookup.look(store).await?;
         request.rooms = narrowed(&self.headroom, next.headroom);
+        // Who has room for all of this claim cannot go beyond it, and a store that need not count per tenant claims faster.
+        request.rooms.retain(|room| (room.jobs as usize) < next.limit);
         Ok(())
+    }
+
+    /// Looks for what the next claim will have to know, so that it need not.
+    pub async fn renew(&mut self, store: &dyn JobQuery) -> Result<(), StoreError> {
+        self.lookup.renew(store).await
     }
 
     /// Learns from the answer to what was prepared. `is_partial`: the claim left tenants out on purpose, so that it says

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::lane::LanePlan;
-use foreman_core::ports::{ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, WantedJobs};
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobStore, Queues, WantedJobs};
 use foreman_core::target::Route;
 use foreman_core::tenant::TenantLimits;
 use foreman_core::{ClaimToken, Lane, NewJob, SessionId, TenantId};
@@ -23,6 +23,8 @@ struct Puller<'s> {
     session: SessionId,
     rules: ClaimRules,
     held: Vec<Held>,
+    /// Whom the last claim named, and for how many jobs each had room.
+    rooms: Vec<Headroom>,
 }
 
 impl<'s> Puller<'s> {
@@ -30,7 +32,7 @@ impl<'s> Puller<'s> {
         let session = scene.stranger(Duration::from_mins(10)).await;
         let tenants = tenants(scene, TenantLimits::default());
         let rules = ClaimRules::new(GUARD).limited_by(Some(tenants), 8, Duration::from_secs(5));
-        Self { scene, session, rules, held: Vec::new() }
+        Self { scene, session, rules, held: Vec::new(), rooms: Vec::new() }
     }
 
     /// How many were taken.
@@ -48,6 +50,7 @@ impl<'s> Puller<'s> {
         let next = NextClaim { limit, company, headroom: &[] };
         self.rules.prepare(&mut request, next, &*self.scene.store.inner).await.unwrap();
         let answer = self.scene.store.inner.claim(&request).await.unwrap();
+        self.rooms = request.rooms;
         self.rules.answered(&answer, false);
         let ClaimAnswer::Claimed(claim) = answer else { return 0 };
         assert!(!must_run_alone(&claim) || (claim.jobs.len() == 1 && self.held.is_empty()));
@@ -76,6 +79,18 @@ async fn a_puller_takes_no_more_of_a_tenant_than_its_limit_allows() {
     scene.submit(&jobs_of(&TenantId::default(), 3, "ok")).await;
     assert_eq!(puller.pull(8).await, 3, "others are not held up");
     assert_eq!(puller.held_of(&small), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_names_only_tenants_that_have_no_room_for_all_of_it() {
+    let scene = Scene::new();
+    let small = tenant(&scene, "small", at_most(20)).await;
+    scene.submit(&jobs_of(&small, 40, "ok")).await;
+    let mut puller = Puller::new(&scene).await;
+    for (limit, taken, named) in [(8, 8, None), (8, 8, None), (3, 3, None), (8, 1, Some(1)), (8, 0, Some(0))] {
+        assert_eq!(puller.pull(limit).await, taken);
+        assert_eq!(puller.rooms.first().map(|room| room.jobs), named, "{} are held", puller.held.len());
+    }
 }
 
 #[tokio::test(start_paused = true)]
