@@ -1,7 +1,7 @@
 //! "Look now", through Redis.
 //!
 //! A ring is heard in this process at once, and by the others as a message: the first at once and then, while rings go on, at
-//! most one per 20 ms for each topic. While Redis does not take a message it goes the other way, through the database, at once;
+//! most one per 10 ms for each topic. While Redis does not take a message it goes the other way, through the database, at once;
 //! every process listens to both. Redis keeps no message: whoever was away hears every bell once when it listens again, and
 //! a poll backs up the rest, so that a ring that is lost costs at most a poll's wait.
 //!
@@ -81,9 +81,9 @@ impl Wakeups for RedisWakeups {
 }
 
 impl CarriedWakeups {
-    /// Everything that was rung since the last time, in one message.
+    /// What is to be sent now, in one message.
     async fn send(&self) {
-        let rung = self.rung.take();
+        let rung = self.rung.take_next();
         if rung.is_empty() {
             return;
         }
@@ -127,7 +127,9 @@ impl WakeupCarrier {
             () = self.send() => {}
             () = self.listen() => {}
         }
-        self.shared.send().await;
+        while !self.shared.rung.is_empty() {
+            self.shared.send().await;
+        }
     }
 
     async fn send(&self) {
@@ -136,6 +138,9 @@ impl WakeupCarrier {
             self.shared.wake.notified().await;
             self.shared.send().await;
             debounce.pause(|| !self.shared.rung.is_empty()).await;
+            if !self.shared.rung.is_empty() {
+                self.shared.wake.notify_one();
+            }
         }
     }
 

@@ -17,9 +17,9 @@ impl Debounce {
         Self { first, longest, next: first }
     }
 
-    /// For wake-ups between processes: at most one message per 20 ms under load, which costs a waiting job little.
+    /// For wake-ups between processes: at most one message per 10 ms under load, which costs a waiting job little.
     pub fn of_wakeups() -> Self {
-        Self::new(Duration::from_millis(5), Duration::from_millis(20))
+        Self::new(Duration::from_millis(5), Duration::from_millis(10))
     }
 
     /// Waits after a message was sent. `has_more` is asked when the pause is over.
@@ -44,6 +44,6 @@ mod tests {
             debounce.pause(|| has_more).await;
             pauses.push(began.elapsed().as_millis());
         }
-        assert_eq!(pauses, [5, 10, 20, 20, 5]);
+        assert_eq!(pauses, [5, 10, 10, 10, 5]);
     }
 }

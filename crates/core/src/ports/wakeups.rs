@@ -70,10 +70,26 @@ impl RungTopics {
         Topic::ALL.into_iter().filter(|topic| rung & bit(*topic) != 0).collect()
     }
 
+    /// What the next message is to carry. Where a job fell due, the growth of the log is left for the message after it: those who
+    /// read the log would otherwise start at the same moment as the claim that somebody waits for, and take the machine from it.
+    pub fn take_next(&self) -> Vec<Topic> {
+        let rung = self.0.swap(0, Ordering::Acquire);
+        let both = bit(Topic::Ready) | bit(Topic::Changed);
+        let is_put_off = rung & both == both && rung & PUT_OFF == 0;
+        if is_put_off {
+            self.0.fetch_or(bit(Topic::Changed) | PUT_OFF, Ordering::Release);
+        }
+        let is_next = |topic: &Topic| rung & bit(*topic) != 0 && !(is_put_off && *topic == Topic::Changed);
+        Topic::ALL.into_iter().filter(is_next).collect()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 }
+
+/// The growth of the log was left out of a message, and is not left out of the next.
+const PUT_OFF: u8 = 1 << 7;
 
 fn bit(topic: Topic) -> u8 {
     let place = Topic::ALL.iter().position(|known| *known == topic).unwrap_or_default();
@@ -88,6 +104,7 @@ mod tests {
     fn every_topic_has_a_bit_and_a_name_of_its_own() {
         let bits: u8 = Topic::ALL.into_iter().map(bit).fold(0, |all, bit| all | bit);
         assert_eq!(bits.count_ones() as usize, Topic::ALL.len());
+        assert_eq!(bits & PUT_OFF, 0);
         for topic in Topic::ALL {
             assert_eq!(Topic::named(topic.name()), Some(topic));
         }
@@ -103,5 +120,23 @@ mod tests {
         assert!(!rung.is_empty());
         assert_eq!(rung.take(), [Topic::Ready, Topic::Resigned]);
         assert!(rung.is_empty() && rung.take().is_empty());
+    }
+
+    #[test]
+    fn the_growth_of_the_log_is_told_one_message_after_a_job_that_fell_due() {
+        let rung = RungTopics::default();
+        let ring = |topics: &[Topic]| topics.iter().for_each(|topic| rung.add(*topic));
+        ring(&[Topic::Changed]);
+        assert_eq!(rung.take_next(), [Topic::Changed], "alone it goes at once");
+        ring(&[Topic::Ready, Topic::Changed, Topic::Waiting]);
+        assert_eq!(rung.take_next(), [Topic::Ready, Topic::Waiting]);
+        assert!(!rung.is_empty());
+        ring(&[Topic::Ready, Topic::Changed]);
+        assert_eq!(rung.take_next(), [Topic::Ready, Topic::Changed], "not put off twice");
+        assert!(rung.is_empty());
+        ring(&[Topic::Ready, Topic::Changed]);
+        assert_eq!(rung.take_next(), [Topic::Ready]);
+        assert_eq!(rung.take(), [Topic::Changed], "nothing is lost");
+        assert!(rung.is_empty());
     }
 }

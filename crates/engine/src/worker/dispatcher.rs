@@ -56,6 +56,11 @@ use offers::Offers;
 /// So long at most free slots wait for others, that one claim may fill them.
 const MOST_LINGER: Duration = Duration::from_millis(10);
 
+/// So long at most a look waits for few jobs to begin: longer than their targets are called, on one machine.
+const LET_START: Duration = Duration::from_millis(3);
+/// They are few where at least so many times as many slots were free.
+const FEW: usize = 8;
+
 /// So many times as long as [`Config::poll`] it waits while nothing happens, and no longer than that.
 const RESTING: (u32, Duration) = (15, Duration::from_secs(15));
 
@@ -91,6 +96,8 @@ pub(crate) struct Dispatcher {
 enum NextMove {
     /// The store has more: look again as soon as there are slots.
     Claim,
+    /// The same, when what was taken has begun.
+    ClaimSoon,
     /// Nothing more is due.
     Wait,
     Leave,
@@ -177,11 +184,14 @@ impl Dispatcher {
         let mut ticker = Ticker::new(self.config.poll, 0.2).resting((self.config.poll * RESTING.0).min(RESTING.1));
         let mut outage = Outage::new("dispatcher");
         let mut next = NextMove::Claim;
-        let mut has_more = false;
+        let (mut has_more, mut has_taken) = (false, false);
         loop {
             match next {
                 NextMove::Leave => return Ok(self.released),
                 NextMove::Wait => {
+                    if std::mem::take(&mut has_taken) {
+                        self.renew().await;
+                    }
                     // Where slots are kept free on purpose there is more to take as soon as others are.
                     has_more = self.capped.is_some();
                     if self.wait(&mut ticker).await == WakeReason::Draining {
@@ -189,6 +199,7 @@ impl Dispatcher {
                     }
                 }
                 NextMove::Claim => {}
+                NextMove::ClaimSoon => self.let_start().await,
             }
             self.run_dry_if_due().await;
             let Some(slots) = self.slots(has_more).await else { return Ok(self.released) };
@@ -202,6 +213,7 @@ impl Dispatcher {
                 Ok(Looked::Claim(look, source, answer)) => {
                     outage.is_over();
                     has_more = source != ClaimSource::Nobody;
+                    has_taken |= matches!(answer, ClaimAnswer::Claimed(_));
                     let is_nothing = matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. });
                     let next = self.start(answer, slots, &look, &source).await;
                     // What waits and may not be taken now, nobody rings for when it may.
@@ -274,6 +286,22 @@ impl Dispatcher {
         let holder = |(tenant, slots): (TenantId, usize)| SlotHolder { weight: limits.weight(&tenant), tenant, slots };
         let holders: Vec<SlotHolder> = held.iter().cloned().chain(recent).map(holder).collect();
         Ok(self.shares.next(free, &holders, now))
+    }
+
+    /// What every claim has to know now and then is found out when nobody waits for it. In an outage the next claim says so.
+    async fn renew(&mut self) {
+        tokio::select! {
+            biased;
+            () = self.shutdown.draining() => {}
+            () = self.session.lost.cancelled() => {}
+            known = self.rules.renew(&*self.store) => drop(known),
+        }
+    }
+
+    /// A few jobs were taken of many slots: they begin before the next look takes the machine and the store from them.
+    async fn let_start(&mut self) {
+        let mut wake = self.wake.clone();
+        self.unless_stopped(async { timeout(LET_START, wake.changed()).await }).await;
     }
 
     /// Lets the pool run dry when a fragile job has waited long enough.

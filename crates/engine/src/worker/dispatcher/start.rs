@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use foreman_core::Verdict;
-use foreman_core::ports::{Claim, ClaimAnswer, Held, OpenJob};
+use foreman_core::ports::{Claim, ClaimAnswer, Company, Held, OpenJob};
 use foreman_runtime::Tasks;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::claim::ClaimSource;
-use super::{Dispatcher, NextMove};
+use super::{Dispatcher, FEW, NextMove};
 use crate::claiming::{is_used_up, must_run_alone};
 use crate::pool::Slots;
 use crate::worker::attempt;
@@ -23,6 +23,7 @@ impl Dispatcher {
         look: &ClaimLook,
         source: &ClaimSource,
     ) -> NextMove {
+        let is_first = self.request.company == Company::Nobody;
         let taken = if let ClaimAnswer::Claimed(claim) = &answer { claim.jobs.len() } else { 0 };
         self.shares.looked(look, slots.count(), taken, Instant::now());
         // Somebody was left out for the sake of others: after these, everyone.
@@ -60,6 +61,8 @@ impl Dispatcher {
                 // room for more, others may have been passed over with them: the next claim leaves the former out.
                 if count < asked && !has_more && !self.is_held_back() && !is_second_due {
                     NextMove::Wait
+                } else if is_first && count * FEW <= asked {
+                    NextMove::ClaimSoon
                 } else {
                     NextMove::Claim
                 }
