@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::ports::{AnnounceStore, ParkedMessage, StoreError};
+use foreman_core::ports::{AnnounceStore, PARKED_BYTES, ParkedMessage, StoreError};
 use foreman_runtime::{Backoff, Shutdown};
 use rdkafka::Message;
 use rdkafka::message::BorrowedMessage;
@@ -19,8 +19,7 @@ use tracing::{info, warn};
 use crate::feed::Arrivals;
 use crate::message::Undecodable;
 
-/// Of each message at most so much is kept.
-const BYTES_KEPT: usize = 64 * 1024;
+/// Of each key at most so much is kept.
 const KEY_KEPT: usize = 1024;
 
 /// So many are kept with one call.
@@ -42,22 +41,18 @@ impl Parking for ParkInStore {
     }
 }
 
-/// A message as it is kept.
+/// A message as it is kept: cut here already, for it may have to wait for the store.
 pub(crate) fn parked(message: &BorrowedMessage<'_>, why: &Undecodable) -> ParkedMessage {
     let bytes = message.payload().unwrap_or_default();
     let cut = |bytes: &[u8], most: usize| bytes[..bytes.len().min(most)].to_vec();
-    let reason = if bytes.len() > BYTES_KEPT {
-        format!("{why} (the first {BYTES_KEPT} of its {} bytes are kept)", bytes.len())
-    } else {
-        why.to_string()
-    };
     ParkedMessage {
         topic: message.topic().to_owned(),
         partition: message.partition(),
         offset: message.offset(),
         key: message.key().map(|key| cut(key, KEY_KEPT)),
-        bytes: cut(bytes, BYTES_KEPT),
-        reason,
+        bytes: cut(bytes, PARKED_BYTES),
+        size: bytes.len() as u64,
+        reason: why.to_string(),
     }
 }
 

@@ -261,7 +261,6 @@ impl AnnouncedJobs {
         if self.parked.values().any(|view| place(&view.message) == place(message)) {
             return;
         }
-        let size = message.bytes.len() as u64;
         let mut message = message.clone();
         message.bytes.truncate(PARKED_BYTES);
         if let Some(key) = &mut message.key {
@@ -270,7 +269,7 @@ impl AnnouncedJobs {
         message.reason.truncate(message.reason.floor_char_boundary(PARKED_BYTES));
         self.last_parked += 1;
         let number = self.last_parked;
-        self.parked.insert(number, ParkedView { number, parked_at: now, message, size });
+        self.parked.insert(number, ParkedView { number, parked_at: now, message });
     }
 
     pub fn prune(&mut self, until: Timestamp, limit: usize) -> usize {

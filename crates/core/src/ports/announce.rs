@@ -54,8 +54,8 @@ pub trait AnnounceStore: Send + Sync {
     async fn parked(&self, before: Option<i64>, limit: usize) -> Result<Vec<ParkedView>, StoreError>;
 }
 
-/// How long a job is not announced again that was refused while it waited, or could not be sent, for the so manieth time: a second,
-/// twice as long each time, a minute at most.
+/// How long a job that was refused while it waited, or could not be sent, is not announced again, by how often that has happened: a
+/// second, twice as long each time, a minute at most.
 pub fn pause_after(refusals: u32) -> Duration {
     Duration::from_secs(1 << refusals.saturating_sub(1).min(6)).min(Duration::from_mins(1))
 }
@@ -135,14 +135,17 @@ pub struct Consumer {
     pub routes: Vec<Route>,
 }
 
-/// A message that could not be read, as it came.
+/// A message that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParkedMessage {
     pub topic: String,
     pub partition: i32,
     pub offset: i64,
     pub key: Option<Vec<u8>>,
+    /// As they came, or the first of them.
     pub bytes: Vec<u8>,
+    /// How many bytes it had when it came.
+    pub size: u64,
     pub reason: String,
 }
 
@@ -152,8 +155,6 @@ pub struct ParkedView {
     pub parked_at: Timestamp,
     /// As it was kept.
     pub message: ParkedMessage,
-    /// How many bytes the message had.
-    pub size: u64,
 }
 
 #[cfg(test)]

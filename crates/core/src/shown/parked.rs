@@ -8,7 +8,7 @@ use crate::ports::ParkedView;
 
 impl From<ParkedView> for ParkedDocument {
     fn from(view: ParkedView) -> Self {
-        let ParkedView { number, parked_at, message, size } = view;
+        let ParkedView { number, parked_at, message } = view;
         Self {
             number,
             parked_at,
@@ -16,7 +16,7 @@ impl From<ParkedView> for ParkedDocument {
             partition: message.partition,
             offset: message.offset,
             reason: message.reason,
-            size,
+            size: message.size,
             key: message.key.map(|key| STANDARD.encode(key)),
             content: STANDARD.encode(message.bytes),
         }

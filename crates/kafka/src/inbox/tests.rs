@@ -234,6 +234,7 @@ fn what_cannot_be_read_is_committed_when_it_is_parked() {
         offset,
         key: None,
         bytes: b"garbage".to_vec(),
+        size: 7,
         reason: "not ours".into(),
     };
     for offset in 0..70 {

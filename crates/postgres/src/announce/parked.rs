@@ -29,7 +29,7 @@ pub(super) async fn park(tx: &Transaction, messages: &[ParkedMessage]) -> Result
     let places: Vec<i64> = messages.iter().map(|one| one.offset).collect();
     let keys: Vec<Option<&[u8]>> = messages.iter().map(|one| one.key.as_deref().map(|key| &key[..cut(key)])).collect();
     let bytes: Vec<&[u8]> = messages.iter().map(|one| &one.bytes[..cut(&one.bytes)]).collect();
-    let sizes: Vec<i64> = messages.iter().map(|one| bound(one.bytes.len())).collect();
+    let sizes: Vec<i64> = messages.iter().map(|one| i64::try_from(one.size).unwrap_or(i64::MAX)).collect();
     // Postgres keeps no NUL in a text.
     let reasons: Vec<String> = messages
         .iter()
@@ -54,8 +54,8 @@ fn view(row: &Row) -> Result<ParkedView, Fault> {
             offset: row.try_get("place")?,
             key: row.try_get("key")?,
             bytes: row.try_get("bytes")?,
+            size: row.try_get::<_, i64>("size")?.unsigned_abs(),
             reason: row.try_get("reason")?,
         },
-        size: row.try_get::<_, i64>("size")?.unsigned_abs(),
     })
 }
