@@ -111,6 +111,47 @@ async fn workers_come_and_go_with_the_classic_protocol_too() {
     workers_come_and_go(GroupProtocol::Classic).await;
 }
 
+async fn settled_is_committed_when_partitions_go(protocol: GroupProtocol) {
+    // Nothing is committed because its time has come.
+    let config = Config { protocol, commit_every: Duration::from_hours(1), ..config(&shared(), 12) };
+    let (one, other) = (Site::of(config.clone()).await, Site::bare(config));
+    let first = one.feed(&Arc::default());
+    one.has_partitions(12).await;
+    let publisher = one.publisher();
+    let jobs = some_jobs(Lane::Normal, 120);
+    publish(&publisher, &jobs).await;
+    first.settled(take(&first, jobs.len()).await);
+    assert_eq!(one.committed(TopicKind::Normal).iter().sum::<i64>(), 0);
+    let second = other.feed(&Arc::default());
+    one.has_partitions(6).await;
+    other.has_partitions(6).await;
+    let more = some_jobs(Lane::Normal, 120);
+    publish(&publisher, &more).await;
+    let (mut of_first, mut of_second) = (Vec::new(), Vec::new());
+    let give_up = Instant::now() + PATIENCE;
+    while of_first.len() + of_second.len() < more.len() {
+        assert!(Instant::now() < give_up, "{} and {} arrived", of_first.len(), of_second.len());
+        of_first.extend(offered(&first, 100));
+        of_second.extend(offered(&second, 100));
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert!(!of_second.is_empty(), "half of the partitions are its own");
+    of_first.extend(of_second);
+    assert_eq!(ids_of(&of_first), ids(&more), "what was settled is not delivered again");
+    first.close(PATIENCE).await;
+    second.close(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_settled_is_committed_before_a_partition_goes_to_another_worker() {
+    settled_is_committed_when_partitions_go(GroupProtocol::Consumer).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_settled_is_committed_with_the_classic_protocol_too() {
+    settled_is_committed_when_partitions_go(GroupProtocol::Classic).await;
+}
+
 async fn a_named_worker_restarts(protocol: GroupProtocol) {
     let config = Config { protocol, ..config(&shared(), 4) };
     let named = |name: &str| Config { instance: Some(name.into()), ..config.clone() };
