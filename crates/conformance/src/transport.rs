@@ -45,7 +45,8 @@ pub trait BrokerSubject: TransportSubject {
     fn publisher(&self) -> Arc<dyn Publisher>;
 }
 
-fn a_job(lane: Lane) -> Announcement {
+/// That it is due, and nothing else of note.
+pub fn a_job(lane: Lane) -> Announcement {
     Announcement {
         job: JobId::fresh(),
         attempt: 0,

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use foreman_core::job::QueueName;
+use foreman_conformance::transport::a_job;
 use foreman_core::ports::{Announcement, Publisher};
-use foreman_core::target::Route;
-use foreman_core::{JobId, Lane, TenantId};
+use foreman_core::{JobId, Lane};
 use foreman_kafka::{Config, Kafka, TopicKind};
 use foreman_runtime::Tasks;
 use rdkafka::ClientConfig;
@@ -49,16 +48,7 @@ async fn main() -> Result<()> {
 }
 
 fn announcements(count: usize) -> Vec<Announcement> {
-    let one = || Announcement {
-        job: JobId::fresh(),
-        attempt: 0,
-        lane: Lane::Normal,
-        tenant: TenantId::default(),
-        queue: QueueName::default(),
-        route: Route::http(),
-        correlation_id: None,
-    };
-    std::iter::repeat_with(one).take(count).collect()
+    std::iter::repeat_with(|| a_job(Lane::Normal)).take(count).collect()
 }
 
 async fn ours(publisher: &Arc<impl Publisher + 'static>, count: usize) -> Result<f64> {

@@ -259,9 +259,8 @@ fn producer_settings(config: &Config) -> ClientConfig {
 
 #[cfg(test)]
 mod tests {
-    use foreman_core::job::QueueName;
-    use foreman_core::target::Route;
-    use foreman_core::{JobId, Lane, TenantId};
+    use foreman_conformance::transport::a_job;
+    use foreman_core::{JobId, Lane};
     use foreman_runtime::Tasks;
     use rdkafka::types::RDKafkaRespErr;
 
@@ -279,16 +278,7 @@ mod tests {
     }
 
     fn announcements(count: usize) -> Vec<Announcement> {
-        let one = || Announcement {
-            job: JobId::fresh(),
-            attempt: 0,
-            lane: Lane::Normal,
-            tenant: TenantId::default(),
-            queue: QueueName::default(),
-            route: Route::http(),
-            correlation_id: None,
-        };
-        std::iter::repeat_with(one).take(count).collect()
+        std::iter::repeat_with(|| a_job(Lane::Normal)).take(count).collect()
     }
 
     /// librdkafka can be told to believe that it has met such an error; no broker can be brought to it on request.

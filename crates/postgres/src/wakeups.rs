@@ -170,12 +170,6 @@ impl SharedWakeups {
             self.local.ring(topic);
         }
     }
-
-    fn ring_all(&self) {
-        for topic in Topic::ALL {
-            self.local.ring(topic);
-        }
-    }
 }
 
 impl Bell {
@@ -250,7 +244,7 @@ impl Bell {
                 if !text.is_empty() {
                     backoff.reset();
                     // Whatever was rung while nobody listened.
-                    self.shared.ring_all();
+                    self.shared.local.ring_all();
                     text.clear();
                 }
                 sleep(limit * QUIET).await;

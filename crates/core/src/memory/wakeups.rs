@@ -12,6 +12,11 @@ impl LocalWakeups {
         Self(std::array::from_fn(|_| watch::Sender::new(0)))
     }
 
+    /// For a process that may have missed rings: its loops look at everything.
+    pub fn ring_all(&self) {
+        Topic::ALL.into_iter().filter(|topic| topic.is_about_work()).for_each(|topic| self.ring(topic));
+    }
+
     fn bell(&self, topic: Topic) -> &watch::Sender<u64> {
         let place = Topic::ALL.iter().position(|known| *known == topic).expect("every topic is in ALL");
         &self.0[place]

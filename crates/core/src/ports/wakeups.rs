@@ -27,11 +27,20 @@ pub enum Topic {
     Scheduled,
     /// A leader has resigned: its office can be had.
     Resigned,
+    /// A process has lost the quicker of two ways on which rings travel: the others use both for a while.
+    Unheard,
 }
 
 impl Topic {
-    pub const ALL: [Topic; 6] =
-        [Topic::Ready, Topic::Waiting, Topic::Cancelled, Topic::Changed, Topic::Scheduled, Topic::Resigned];
+    pub const ALL: [Topic; 7] = [
+        Topic::Ready,
+        Topic::Waiting,
+        Topic::Cancelled,
+        Topic::Changed,
+        Topic::Scheduled,
+        Topic::Resigned,
+        Topic::Unheard,
+    ];
 }
 
 const NAMES: [(Topic, &str); Topic::ALL.len()] = [
@@ -41,9 +50,15 @@ const NAMES: [(Topic, &str); Topic::ALL.len()] = [
     (Topic::Changed, "changed"),
     (Topic::Scheduled, "scheduled"),
     (Topic::Resigned, "resigned"),
+    (Topic::Unheard, "unheard"),
 ];
 
 impl Topic {
+    /// Whether some loop has something to look at then.
+    pub fn is_about_work(self) -> bool {
+        self != Topic::Unheard
+    }
+
     /// As messages between processes name it.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)

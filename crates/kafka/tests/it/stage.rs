@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::job::QueueName;
+use foreman_conformance::transport::a_job;
 use foreman_core::lane::LanePlan;
 use foreman_core::ports::{Announcement, Arrival, Feed, Offer, ParkedMessage, Publisher, StoreError};
-use foreman_core::target::Route;
-use foreman_core::{JobId, Lane, TenantId};
+use foreman_core::{JobId, Lane};
 use foreman_kafka::{BrokerState, Config, Kafka, KafkaFeed, KafkaPublisher, Parking, TopicKind};
 use foreman_runtime::{Stop, Tasks};
 use rdkafka::ClientConfig;
@@ -185,18 +184,6 @@ impl Parking for Drawer {
         }
         self.kept.lock().expect("nobody panicked with it").extend_from_slice(messages);
         Ok(())
-    }
-}
-
-pub fn a_job(lane: Lane) -> Announcement {
-    Announcement {
-        job: JobId::fresh(),
-        attempt: 0,
-        lane,
-        tenant: TenantId::default(),
-        queue: QueueName::default(),
-        route: Route::http(),
-        correlation_id: None,
     }
 }
 

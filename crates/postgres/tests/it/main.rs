@@ -27,6 +27,7 @@ mod stress;
 mod submissions;
 mod tenants;
 mod tls;
+mod transport;
 mod upgrade;
 mod vacuum;
 mod webhooks;
