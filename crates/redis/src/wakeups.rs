@@ -2,13 +2,15 @@
 //!
 //! A ring is heard in this process at once, and by the others as a message: the first at once and then, while rings go on, at
 //! most one per 10 ms for each topic. While Redis does not take a message it goes the other way, through the database, at once;
-//! every process listens to both. Redis keeps no message: whoever was away hears every bell once when it listens again, and
-//! a poll backs up the rest, so that a ring that is lost costs at most a poll's wait.
+//! every process listens to both. A process that cannot listen to Redis says so through the database, and the others then ring both
+//! ways until it has been silent about it for a while. Redis keeps no message: a process that was away looks at everything once
+//! when it notices and once when it listens again, and a poll backs up the rest, so that a ring that is lost costs at most a poll's
+//! wait.
 //!
 //! The connection that listens is its own. One that says nothing is asked whether it still hears; one that does not answer is
 //! replaced. A message of anybody who can write to Redis makes loops look, and no more than that: it carries no data.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foreman_core::memory::LocalWakeups;
@@ -16,7 +18,7 @@ use foreman_core::ports::{RungTopics, Topic, Wakeups};
 use foreman_runtime::{Backoff, Debounce, Shutdown};
 use futures_util::StreamExt as _;
 use tokio::sync::{Notify, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::warn;
 
 use crate::connect::LinkFault;
@@ -27,6 +29,9 @@ const ASKED_EVERY: Duration = Duration::from_secs(1);
 
 /// How long the answer may take: it stands behind every message that came before.
 const LISTENER_LIMIT: Duration = Duration::from_secs(1);
+
+/// How long a process that said that it hears nothing is believed. It says so again at each try to listen, every 2 s or so.
+const BELIEVED: Duration = Duration::from_secs(15);
 
 /// Rings here at once, and elsewhere soon.
 #[derive(Clone)]
@@ -44,6 +49,13 @@ struct CarriedWakeups {
     channel: String,
     /// Who sends, to be told from the others.
     sender: String,
+    unheard: Mutex<Unheard>,
+}
+
+/// What other processes say of their listening, which comes through the database.
+struct Unheard {
+    said: watch::Receiver<u64>,
+    believed_until: Instant,
 }
 
 /// Carries rings from and to the other processes, while it runs.
@@ -55,6 +67,7 @@ impl RedisWakeups {
     /// `local` is what this process listens to, and `instead` rings it as well. The carrier must run for the others to hear
     /// and be heard.
     pub fn new(link: RedisLink, local: Arc<LocalWakeups>, instead: Arc<dyn Wakeups>) -> (WakeupCarrier, Self) {
+        let unheard = Mutex::new(Unheard { said: local.listen(Topic::Unheard), believed_until: Instant::now() });
         let shared = Arc::new(CarriedWakeups {
             channel: link.key("wakeups"),
             link,
@@ -63,6 +76,7 @@ impl RedisWakeups {
             rung: RungTopics::default(),
             wake: Notify::new(),
             sender: format!("{:016x}", rand::random::<u64>()),
+            unheard,
         });
         (WakeupCarrier { shared: Arc::clone(&shared) }, Self { shared })
     }
@@ -91,8 +105,8 @@ impl CarriedWakeups {
         let mut publish = redis::cmd("PUBLISH");
         publish.arg(&self.channel).arg(format!("{} {}", self.sender, names.join(" ")));
         let sent: Result<i64, Away> = self.link.ask(RedisUse::Wakeups, &publish).await;
-        if sent.is_err() {
-            // Perhaps it was sent all the same. To hear it twice costs a look.
+        if sent.is_err() || self.is_anyone_cut_off() {
+            // Those who hear it twice look once more.
             for topic in rung {
                 self.instead.ring(topic);
             }
@@ -111,10 +125,16 @@ impl CarriedWakeups {
         }
     }
 
-    fn ring_all(&self) {
-        for topic in Topic::ALL {
-            self.local.ring(topic);
+    /// Whether a process said lately that it hears nothing through Redis.
+    fn is_anyone_cut_off(&self) -> bool {
+        // Every line that holds the lock leaves it whole.
+        let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if unheard.said.has_changed().unwrap_or(false) {
+            unheard.said.mark_unchanged();
+            unheard.believed_until = now + BELIEVED;
         }
+        now < unheard.believed_until
     }
 }
 
@@ -152,12 +172,17 @@ impl WakeupCarrier {
             if backoff.failures() == 0 {
                 warn!("not receiving wake-ups through Redis until it answers again: {ended}");
             }
-            let pause = backoff.next();
+            self.shared.instead.ring(Topic::Unheard);
+            let (is_first, pause) = (backoff.failures() == 0, backoff.next());
             // When the link is found again, there is somebody to listen to.
             is_up.mark_unchanged();
             tokio::select! {
                 () = sleep(pause) => {}
                 _ = is_up.wait_for(|is_up| *is_up), if !*self.shared.link.watch().borrow() => {}
+            }
+            if is_first {
+                // What was rung before the others knew.
+                self.shared.local.ring_all();
             }
         }
     }
@@ -170,7 +195,7 @@ impl WakeupCarrier {
         };
         backoff.reset();
         // Whatever was rung while nobody listened.
-        self.shared.ring_all();
+        self.shared.local.ring_all();
         let (mut ask, mut messages) = pubsub.split();
         let hear = async {
             while let Some(message) = messages.next().await {

@@ -1,6 +1,6 @@
 //! Rings that reach the other processes, through Redis and, where Redis is away, in another way.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foreman_core::memory::LocalWakeups;
@@ -28,7 +28,21 @@ struct Process {
 
 impl Process {
     async fn on(config: &Config) -> Self {
-        let process = Self::starting(config);
+        let database = Arc::new(LocalWakeups::new());
+        let instead = database.listen(Topic::Ready);
+        Self::starting(config, Arc::default(), database, instead).listening().await
+    }
+
+    /// Another of those that share a database.
+    async fn sharing(config: &Config, database: &Arc<Database>) -> Self {
+        let local = Arc::new(LocalWakeups::new());
+        database.0.lock().unwrap().push(local.clone());
+        let instead = local.listen(Topic::Ready);
+        Self::starting(config, local, database.clone(), instead).listening().await
+    }
+
+    async fn listening(self) -> Self {
+        let process = self;
         process.kept.is_up().await;
         // It listens once it has heard of everything at once.
         let mut bell = process.local.listen(Topic::Scheduled);
@@ -36,10 +50,13 @@ impl Process {
         process
     }
 
-    fn starting(config: &Config) -> Self {
+    fn starting(
+        config: &Config,
+        local: Arc<LocalWakeups>,
+        database: Arc<dyn Wakeups>,
+        instead: watch::Receiver<u64>,
+    ) -> Self {
         let kept = Kept::start(config);
-        let (local, database) = (Arc::new(LocalWakeups::new()), Arc::new(LocalWakeups::new()));
-        let instead = database.listen(Topic::Ready);
         let (carrier, wakeups) = RedisWakeups::new(kept.link.clone(), local.clone(), database);
         let stop = Stop::new();
         drop(Tasks::new().spawn("carrier", carrier.run(stop.shutdown())));
@@ -116,7 +133,8 @@ async fn without_redis_rings_go_the_other_way_at_once_and_come_back() {
     here.wakeups.ring(Topic::Ready);
     timeout(PATIENCE, here.instead.wait_for(|rings| *rings > 1)).await.expect("and the next one").unwrap();
     // Whoever was away hears every bell when it is back.
-    let mut bells = Topic::ALL.map(|topic| there.listen(topic));
+    let work = Topic::ALL.into_iter().filter(|topic| topic.is_about_work());
+    let mut bells: Vec<_> = work.map(|topic| there.listen(topic)).collect();
     server.start_again().await;
     for bell in &mut bells {
         heard(bell).await;
@@ -128,6 +146,43 @@ async fn without_redis_rings_go_the_other_way_at_once_and_come_back() {
         timeout(Duration::from_millis(200), bell.changed()).await.is_ok()
     })
     .await;
+}
+
+/// What NOTIFY does for processes that share a database: rings of one are heard by all others.
+#[derive(Default)]
+struct Database(Mutex<Vec<Arc<LocalWakeups>>>);
+
+impl Wakeups for Database {
+    fn ring(&self, topic: Topic) {
+        self.0.lock().unwrap().iter().for_each(|local| local.ring(topic));
+    }
+
+    fn listen(&self, _: Topic) -> watch::Receiver<u64> {
+        unreachable!("processes listen to what is their own")
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_alone_has_lost_redis_hears_the_others_through_the_database() {
+    let server = RedisServer::start(&[]).await;
+    let proxy = Proxy::before(server.address()).await;
+    let database = Arc::new(Database::default());
+    let config = given::at(&server.url());
+    let mut behind = given::at(&format!("redis://{}", proxy.address));
+    behind.prefix.clone_from(&config.prefix);
+    let here = Process::sharing(&config, &database).await;
+    let there = Process::sharing(&behind, &database).await;
+    let mut bell = there.listen(Topic::Ready);
+    proxy.pass(Pass::Never);
+    there.kept.is_away().await;
+    // It has noticed, has said so, and has looked at everything once.
+    heard(&mut bell).await;
+    for _ in 0..3 {
+        bell.mark_unchanged();
+        here.wakeups.ring(Topic::Ready);
+        heard(&mut bell).await;
+    }
+    assert_eq!(here.kept.told.fell_back(RedisUse::Wakeups), 0, "Redis was there for it: {:?}", here.kept.link.status());
 }
 
 #[tokio::test]
