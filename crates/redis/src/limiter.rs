@@ -7,8 +7,8 @@
 //! While Redis does not answer, each process counts for itself and begins where the shared bucket was when it last saw it.
 //! A flushed Redis has full buckets: limits are then granted anew, which never rejects what should be let in.
 //!
-//! A bucket that is full again has no key. Limits beyond 2^32 at once are nobody's limit in earnest, and more than
-//! the script can count exactly: those each process keeps alone.
+//! A bucket that is full again has no key. Limits beyond 2^32 at once limit nothing in practice, and are
+//! more than the script can count exactly: those each process keeps alone.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

@@ -80,7 +80,7 @@ pub struct Moved {
     pub step: Step,
 }
 
-/// Where a move led, and the how-manieth of its job it is.
+/// Where a move led, and which move of its job it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub state: State,

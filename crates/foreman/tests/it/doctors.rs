@@ -13,7 +13,7 @@ fn about<'a>(findings: &'a [Value], what: &str) -> Vec<&'a Value> {
     findings.iter().filter(|finding| finding["about"] == what).collect()
 }
 
-/// What every database of the tests is told off for: it does not sync.
+/// Without what the doctor says of every database of the tests: it does not sync.
 fn alarming(findings: &[Value]) -> Vec<&Value> {
     findings.iter().filter(|finding| finding["ok"] == false && finding["about"] != "fsync").collect()
 }

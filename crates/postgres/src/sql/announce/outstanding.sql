@@ -1,8 +1,8 @@
 -- How many announced jobs still wait, and what is left of their batches.
 --
 -- Jobs are looked up by their ids, one by one: a plan that joined would read all of `ready`. So only some are: batches
--- are counted whole, going on where the last count stopped, until enough was looked up; of the others every so manieth
--- job stands for as many. A batch that was counted whole goes when none of its jobs bears its mark, and is written
+-- are counted whole, going on where the last count stopped, until enough was looked up; of the others every n-th
+-- job is looked up and counted n times. A batch that was counted whole goes when none of its jobs bears its mark, and is written
 -- anew with what is left of it when that is less than half. One that the broker has not answered for keeps its places.
 --
 -- Nobody waits here: a batch that is being written by somebody else is left as it is.
