@@ -7,7 +7,8 @@
 //! |---|---|
 //! | topics as they should be | ready |
 //! | topics missing or wrong | not ready, with the reason |
-//! | no broker responds | ready, degraded: workers claim by order, submissions go on |
+//! | no broker responds, or they refuse the credentials | ready, degraded: workers claim by order, submissions go on |
+//! | the brokers deny a right, on a topic or a group | the same, with the rights to grant |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,11 +108,20 @@ pub(super) async fn leave(feed: Arc<KafkaFeed>, shutdown: Shutdown) {
 }
 
 fn condition(health: &Health, relay: Option<&RelayReadings>) -> Result<Option<String>, String> {
-    match health.state().topics {
+    let state = health.state();
+    match &state.topics {
         Ok(()) => {
+            if let Some(denial) = state.denial() {
+                return Ok(Some(format!("degraded: {denial}; workers claim from the database meanwhile")));
+            }
             let trouble = relay.and_then(|relay| relay.get().trouble);
             Ok(trouble.map(|_| "degraded: the brokers do not accept messages; jobs wait in the database".to_owned()))
         }
+        Err(Error::Refused(_)) => Ok(Some(
+            "degraded: the brokers refuse this client; check its credentials and certificates. Workers claim from the database \
+             meanwhile"
+                .into(),
+        )),
         // What a client says of brokers may name hosts; the log has it.
         Err(Error::Unreachable(_) | Error::Client(_)) => {
             Ok(Some("degraded: no broker responds; workers claim from the database meanwhile".into()))

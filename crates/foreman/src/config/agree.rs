@@ -200,13 +200,17 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     let (kafka, relay) = (&settings.kafka.transport, &settings.kafka.relay);
     if settings.kafka.brokers.is_some() {
         warn(
-            relay.unanswered_after <= kafka.delivery_timeout,
+            relay.unanswered_after <= kafka.longest_publish(),
             format!(
-                "kafka.unanswered_after ({}) should be longer than kafka.delivery_timeout ({}): jobs would be announced twice while a \
-                 relay still sends them",
+                "kafka.unanswered_after ({}) should be longer than kafka.delivery_timeout and a second ({}): jobs would be announced \
+                 twice while a relay still sends them",
                 format(relay.unanswered_after),
-                format(kafka.delivery_timeout)
+                format(kafka.longest_publish())
             ),
+        );
+        warn(
+            settings.kafka.sasl.is_some() && !settings.kafka.tls,
+            "kafka.sasl is set without kafka.tls: messages, and with PLAIN the password too, are sent to the brokers unencrypted".into(),
         );
         warn(
             relay.unclaimed_after > kafka.retention,
@@ -265,7 +269,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_said() {
         type Change = fn(&mut Settings);
-        let changes: [(Change, &str); 19] = [
+        let changes: [(Change, &str); 21] = [
             (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
             (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
             (|it| it.leader_ttl = Duration::from_mins(1), "while a dead scheduler is being replaced"),
@@ -282,6 +286,8 @@ mod tests {
             (|it| it.tail.max_waiters = 10_000, "can use up every connection"),
             (|it| it.bodies.in_flight = 8 << 20, "can use all of it"),
             (|it| it.kafka.relay.unanswered_after = Duration::from_secs(5), "announced twice"),
+            (|it| it.kafka.relay.unanswered_after = Duration::from_secs(11), "announced twice"),
+            (|it| it.kafka.sasl = Some(foreman_kafka::SaslMechanism::Plain), "unencrypted"),
             (|it| it.kafka.relay.unclaimed_after = Duration::from_hours(48), "messages were deleted"),
             (|it| it.kafka.relay.window = Some(8), "slots stay idle"),
             (|it| it.kafka.transport.max_poll_interval = Duration::from_secs(5), "does not accept"),

@@ -73,8 +73,8 @@ impl KafkaSettings {
         if self.brokers.is_none() {
             return wrong;
         }
-        let needs_tls = [("kafka.tls", self.tls), ("kafka.sasl", self.sasl.is_some())];
-        for (path, is_set) in needs_tls {
+        let needs_openssl = self.sasl.is_some_and(SaslMechanism::needs_openssl);
+        for (path, is_set) in [("kafka.tls", self.tls), ("kafka.sasl", needs_openssl)] {
             if is_set && !Security::IS_COMPILED_IN {
                 wrong.push((path, "this binary cannot do it; build it with `--features kafka-tls`".into()));
             }
@@ -220,14 +220,20 @@ mod tests {
 
     #[test]
     fn what_goes_together_is_judged_together() {
-        let at = |change: fn(&mut KafkaSettings)| {
+        let at = |change: &dyn Fn(&mut KafkaSettings)| {
             let mut settings = KafkaSettings { brokers: Some("a:1".into()), ..KafkaSettings::default() };
             change(&mut settings);
             settings.judge().into_iter().map(|(path, _)| path).collect::<Vec<_>>()
         };
-        assert_eq!(at(|_| {}), Vec::<&str>::new());
-        assert!(at(|it| it.sasl = Some(SaslMechanism::Plain)).contains(&"kafka.sasl"));
-        assert_eq!(at(|it| it.tls_key = Some("k".into())), ["kafka.tls_certificate"]);
-        assert_eq!(at(|it| it.tls = true).is_empty(), Security::IS_COMPILED_IN);
+        assert_eq!(at(&|_| {}), Vec::<&str>::new());
+        assert!(at(&|it| it.sasl = Some(SaslMechanism::Plain)).contains(&"kafka.sasl"));
+        let log_in = |it: &mut KafkaSettings, mechanism| {
+            (it.user, it.password) = (Some("foreman".into()), Some(Secret::new("a word")));
+            it.sasl = Some(mechanism);
+        };
+        assert_eq!(at(&|it| log_in(it, SaslMechanism::Plain)), Vec::<&str>::new());
+        assert_eq!(at(&|it| log_in(it, SaslMechanism::ScramSha256)).is_empty(), Security::IS_COMPILED_IN);
+        assert_eq!(at(&|it| it.tls_key = Some("k".into())), ["kafka.tls_certificate"]);
+        assert_eq!(at(&|it| it.tls = true).is_empty(), Security::IS_COMPILED_IN);
     }
 }

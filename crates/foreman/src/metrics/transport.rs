@@ -77,6 +77,8 @@ fn broker(encoder: &mut DescriptorEncoder<'_>, state: &BrokerState) -> std::fmt:
     let up = u64::from(state.is_connected);
     gauge(encoder, "kafka_connected", "1 while a broker responds to this process", up)?;
     gauge(encoder, "kafka_topics_ready", "1 while the topics are as they should be", u64::from(state.topics.is_ok()))?;
+    let help = "Rights that the brokers deny to this process; 0 if it lacks none";
+    gauge(encoder, "kafka_denied_rights", help, state.denied.len() as u64)?;
     counter(encoder, "kafka_rebalances", "Assignments and revocations of partitions", state.rebalances)?;
     counter(encoder, "kafka_unreadable", "Messages that could not be read", state.undecodable)?;
     counter(encoder, "kafka_parked", "Unreadable messages that were stored for an operator", state.parked)?;

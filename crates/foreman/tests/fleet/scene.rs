@@ -37,7 +37,7 @@ impl Scene {
             ("FOREMAN_KAFKA_TOPICS", prefix.as_str()),
             ("FOREMAN_KAFKA_GROUP", prefix.as_str()),
             ("FOREMAN_KAFKA_DELIVERY_TIMEOUT", "2s"),
-            ("FOREMAN_KAFKA_UNANSWERED_AFTER", "3s"),
+            ("FOREMAN_KAFKA_UNANSWERED_AFTER", "4s"),
             ("FOREMAN_KAFKA_UNCLAIMED_AFTER", "4s"),
             ("FOREMAN_KAFKA_RECONCILE_EVERY", "200ms"),
             ("FOREMAN_KAFKA_CHECK_EVERY", "500ms"),

@@ -83,7 +83,8 @@ impl Fleet {
             ("KAFKA_BROKERS", brokers.as_str()),
             ("FOREMAN_KAFKA_TOPICS", database.name()),
             ("FOREMAN_KAFKA_GROUP", database.name()),
-            ("FOREMAN_KAFKA_UNANSWERED_AFTER", "3s"),
+            ("FOREMAN_KAFKA_DELIVERY_TIMEOUT", "2s"),
+            ("FOREMAN_KAFKA_UNANSWERED_AFTER", "4s"),
             ("FOREMAN_KAFKA_UNCLAIMED_AFTER", "4s"),
             ("FOREMAN_KAFKA_RECONCILE_EVERY", "200ms"),
         ]
