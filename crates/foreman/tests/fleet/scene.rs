@@ -11,6 +11,7 @@ use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 
+use crate::broker::OwnTopics;
 use crate::stage::binary::Said;
 use crate::stage::{Allowed, Checker, Database, Fault, Fleet, Load, Mix, Pace, Plan, Role, Target, until};
 
@@ -20,6 +21,8 @@ pub struct Scene {
     pub fleet: Fleet,
     brokers: String,
     prefix: String,
+    /// The last to go: processes that still run would create them again.
+    topics: OwnTopics,
 }
 
 impl Scene {
@@ -48,7 +51,8 @@ impl Scene {
             fleet.add(Role::Relay, &[]).await;
         }
         fleet.start_plan(Plan { api: 1, worker: workers, scheduler: 1 }, &["--slots", "8"]).await;
-        Self { database, target, fleet, brokers: brokers.into(), prefix }
+        let topics = OwnTopics::of(brokers, &prefix);
+        Self { database, target, fleet, brokers: brokers.into(), prefix, topics }
     }
 
     pub fn client(&self) -> Client {
@@ -141,10 +145,6 @@ impl Scene {
         self.fleet.faults.count(fault);
     }
 
-    fn topics(&self) -> Vec<String> {
-        ["high", "normal", "low", "retry"].iter().map(|lane| format!("{}.{lane}", self.prefix)).collect()
-    }
-
     fn client_settings(&self) -> ClientConfig {
         let mut settings = ClientConfig::new();
         settings.set("bootstrap.servers", &self.brokers);
@@ -157,7 +157,7 @@ impl Scene {
 
     /// So many in each of them, as an operator adds them.
     pub async fn add_partitions(&self, wanted: usize) {
-        let topics = self.topics();
+        let topics = self.topics.names();
         let more: Vec<NewPartitions<'_>> = topics.iter().map(|topic| NewPartitions::new(topic, wanted)).collect();
         let added = self.admin().create_partitions(&more, &AdminOptions::new()).await.unwrap();
         assert!(added.iter().all(Result::is_ok), "{added:?}");
@@ -184,8 +184,8 @@ impl Scene {
     /// All of them, with everything in them.
     pub async fn delete_topics(&mut self) {
         let admin = self.admin();
-        let topics = self.topics();
-        let names: Vec<&str> = topics.iter().map(String::as_str).collect();
+        let topics = self.topics.names();
+        let names = topics.each_ref().map(String::as_str);
         let deleted = admin.delete_topics(&names, &AdminOptions::new()).await.unwrap();
         assert!(deleted.iter().any(Result::is_ok), "{deleted:?}");
         self.fault(Fault::TopicsDeleted);

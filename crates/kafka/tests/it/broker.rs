@@ -5,6 +5,9 @@
 use std::path::PathBuf;
 use std::process::Output;
 
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::client::DefaultClientContext;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -16,11 +19,44 @@ pub fn shared() -> String {
     )
 }
 
+/// Topics of one test on the shared broker, which has hundreds of them otherwise. Deleted when dropped, without waiting for it.
+pub struct OwnTopics {
+    brokers: String,
+    prefix: String,
+}
+
+impl OwnTopics {
+    pub fn of(brokers: &str, prefix: &str) -> Self {
+        Self { brokers: brokers.into(), prefix: prefix.into() }
+    }
+
+    pub fn names(&self) -> [String; 4] {
+        ["high", "normal", "low", "retry"].map(|lane| format!("{}.{lane}", self.prefix))
+    }
+}
+
+impl Drop for OwnTopics {
+    fn drop(&mut self) {
+        let (mut client, names) = (ClientConfig::new(), self.names());
+        client.set("bootstrap.servers", &self.brokers);
+        let delete = move || {
+            let admin: AdminClient<DefaultClientContext> = client.create().ok()?;
+            let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
+            let names = names.each_ref().map(String::as_str);
+            runtime.block_on(admin.delete_topics(&names, &AdminOptions::new())).ok()
+        };
+        let _ = std::thread::Builder::new().name("topics of a test".into()).spawn(delete);
+    }
+}
+
 /// A broker of the test's own; removed when dropped.
 pub struct Broker {
     directory: TempDir,
     /// Host and port.
     pub address: String,
+    /// The same, where it takes users and passwords.
+    #[cfg(feature = "kafka-tls")]
+    pub login_address: String,
 }
 
 impl Broker {
@@ -29,8 +65,14 @@ impl Broker {
         let directory = TempDir::with_prefix("foreman-kafka-").expect("a directory can be made");
         let mut start = script();
         start.arg("start").arg(directory.path().join("kafka")).args(settings);
-        let address = told(&start.output().await.expect("the script can be run"));
-        Self { directory, address }
+        let started = start.output().await.expect("the script can be run");
+        assert_done("start", &started);
+        Self {
+            directory,
+            address: told(&started, "FOREMAN_TEST_KAFKA"),
+            #[cfg(feature = "kafka-tls")]
+            login_address: told(&started, "FOREMAN_TEST_KAFKA_SASL"),
+        }
     }
 
     /// As a crash stops it: nothing is closed, every connection is gone.
@@ -40,7 +82,7 @@ impl Broker {
 
     /// The same broker, on the same port.
     pub async fn start_again(&self) {
-        assert_eq!(told(&self.call("start", &[]).await), self.address);
+        assert_eq!(told(&self.call("start", &[]).await, "FOREMAN_TEST_KAFKA"), self.address);
     }
 
     /// It stands still, and so does everybody who asks it something, until it is thawed.
@@ -74,12 +116,11 @@ impl Drop for Broker {
     }
 }
 
-/// The address that the script tells.
-fn told(output: &Output) -> String {
-    assert_done("start", output);
+/// An address that the script tells.
+fn told(output: &Output, name: &str) -> String {
     let said = String::from_utf8_lossy(&output.stdout);
-    let address = said.lines().find_map(|line| line.strip_prefix("export FOREMAN_TEST_KAFKA="));
-    address.expect("it says where it is").to_owned()
+    let begins = format!("export {name}=");
+    said.lines().find_map(|line| line.strip_prefix(&begins)).expect("it says where it is").to_owned()
 }
 
 fn script() -> Command {

@@ -2,8 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use foreman_conformance::transport::a_job;
+use foreman_core::{JobId, Lane};
+use foreman_kafka::TopicKind;
 use foreman_kafka::message::{AnnouncedLane, JobAnnounced};
 use prost::Message as _;
+
+use crate::broker::shared;
+use crate::stage::{Site, config, publish};
 
 const PROTO: &str = include_str!("../../proto/foreman/v1/job_announced.proto");
 
@@ -88,6 +94,27 @@ fn what_is_sent_is_what_the_schema_says() {
         let wire_type = if ["bytes", "string"].contains(&kind.as_str()) { 2 } else { 0 };
         assert_eq!(sent[number], (wire_type, value.as_bytes().to_vec()), "{name}");
     }
+}
+
+/// The trace is named after the job, as in the requests that targets receive, so one search finds both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_carries_the_trace_and_the_correlation_in_its_headers() {
+    let site = Site::of(config(&shared(), 1)).await;
+    let mut jobs = [a_job(Lane::High), a_job(Lane::Low)];
+    jobs[0].correlation_id = Some("order 7 ü".into());
+    publish(&site.publisher(), &jobs).await;
+    let trace = |headers: &[(String, String)], job: JobId| {
+        let (name, value) = headers[0].clone();
+        let parts: Vec<&str> = value.split('-').collect();
+        assert_eq!((name.as_str(), parts[0], parts[3], parts.len()), ("traceparent", "00", "01", 4), "{value}");
+        assert_eq!((parts[1], parts[2].len()), (job.0.simple().to_string().as_str(), 16), "{value}");
+    };
+    let (key, headers) = site.first_message(TopicKind::High);
+    trace(&headers, jobs[0].job);
+    assert_eq!((key, &headers[1..]), (jobs[0].job.to_string(), &[("correlation-id".into(), "order 7 ü".into())][..]));
+    let (_, headers) = site.first_message(TopicKind::Low);
+    trace(&headers, jobs[1].job);
+    assert_eq!(headers.len(), 1, "a job without a correlation id");
 }
 
 #[test]

@@ -15,9 +15,12 @@ use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::message::Headers as _;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::{Message as _, Offset, TopicPartitionList};
 use tokio::time::{Instant, sleep, timeout};
+
+use crate::broker::{OwnTopics, shared};
 
 /// Generous: whatever happens at all happens much sooner.
 pub const PATIENCE: Duration = Duration::from_mins(1);
@@ -44,20 +47,24 @@ pub struct Site {
     pub kafka: Kafka,
     pub tasks: Tasks,
     stop: Stop,
+    topics: Option<OwnTopics>,
 }
 
 impl Site {
-    /// With its topics there.
+    /// With its topics there. On the shared broker they go with it.
     pub async fn of(config: Config) -> Self {
-        let site = Self::bare(config);
+        let mut site = Self::bare(config);
         site.kafka.topics().ensure().await.expect("topics can be created");
+        if site.config.brokers == shared() {
+            site.topics = Some(OwnTopics::of(&site.config.brokers, &site.config.topic_prefix));
+        }
         site
     }
 
     pub fn bare(config: Config) -> Self {
         let tasks = Tasks::new();
         let kafka = Kafka::new(config.clone(), tasks.clone()).expect("the settings are good");
-        Self { config, kafka, tasks, stop: Stop::new() }
+        Self { config, kafka, tasks, stop: Stop::new(), topics: None }
     }
 
     /// Its topics are looked after from now on.
@@ -114,6 +121,19 @@ impl Site {
             producer.send(record).map_err(|(error, _)| error).expect("it has room");
         }
         producer.flush(Duration::from_secs(10)).expect("the broker takes them");
+    }
+
+    /// What any tool would see of the first message of a topic with one partition: its key and its headers.
+    pub fn first_message(&self, kind: TopicKind) -> (String, Vec<(String, String)>) {
+        let consumer: BaseConsumer = self.client().set("group.id", "a tool").create().expect("a client can be made");
+        let mut from = TopicPartitionList::new();
+        from.add_partition_offset(&self.topic(kind), 0, Offset::Beginning).expect("an offset");
+        consumer.assign(&from).expect("it is no member of a group");
+        let message = consumer.poll(PATIENCE).expect("a message in time").expect("the broker answers");
+        let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+        let headers = message.headers().into_iter().flat_map(|headers| headers.iter());
+        let headers = headers.map(|header| (header.key.to_owned(), text(header.value))).collect();
+        (text(message.key()), headers)
     }
 
     /// What is committed of a topic, partition by partition; 0 where nothing is.
