@@ -18,7 +18,7 @@ use foreman_core::ports::{AnnounceStore, JobQuery};
 use foreman_engine::relay::RelayReadings;
 use foreman_engine::worker::{BrokerFeed, Drained};
 use foreman_engine::{Reconciler, Relay};
-use foreman_kafka::{Error, Health, Kafka, KafkaFeed, ParkInStore};
+use foreman_kafka::{BrokerState, Error, Kafka, KafkaFeed, ParkInStore};
 use foreman_runtime::Shutdown;
 use tokio::time::sleep;
 use tracing::warn;
@@ -89,7 +89,9 @@ impl BrokerParts {
     /// Says how it is with the broker to whoever asks whether this process is well. `relay`: of a process that sends.
     pub fn report(&self, wiring: &Wiring<'_>, relay: Option<RelayReadings>) {
         let health = self.kafka.health();
-        wiring.vitals.set_broker(move || condition(&health, relay.as_ref()));
+        wiring.vitals.set_broker(move || {
+            condition(&health.state(), relay.as_ref().is_some_and(|relay| relay.get().trouble.is_some()))
+        });
     }
 }
 
@@ -107,15 +109,14 @@ pub(super) async fn leave(feed: Arc<KafkaFeed>, shutdown: Shutdown) {
     }
 }
 
-fn condition(health: &Health, relay: Option<&RelayReadings>) -> Result<Option<String>, String> {
-    let state = health.state();
+/// `is_stuck`: the relay of this process sends, and the brokers do not take it.
+fn condition(state: &BrokerState, is_stuck: bool) -> Result<Option<String>, String> {
     match &state.topics {
         Ok(()) => {
             if let Some(denial) = state.denial() {
                 return Ok(Some(format!("degraded: {denial}; workers claim from the database meanwhile")));
             }
-            let trouble = relay.and_then(|relay| relay.get().trouble);
-            Ok(trouble.map(|_| "degraded: the brokers do not accept messages; jobs wait in the database".to_owned()))
+            Ok(is_stuck.then(|| "degraded: the brokers do not accept messages; jobs wait in the database".to_owned()))
         }
         Err(Error::Refused(_)) => Ok(Some(
             "degraded: the brokers refuse this client; check its credentials and certificates. Workers claim from the database \
@@ -127,5 +128,30 @@ fn condition(health: &Health, relay: Option<&RelayReadings>) -> Result<Option<St
             Ok(Some("degraded: no broker responds; workers claim from the database meanwhile".into()))
         }
         Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreman_kafka::{Health, Right};
+
+    use super::*;
+
+    #[test]
+    fn only_wrong_topics_make_a_process_unready() {
+        let state = |topics, denied| BrokerState { topics, denied, ..Health::default().state() };
+        let group = || vec![Right::ReadGroup("foreman.workers.high".into())];
+        assert_eq!(condition(&state(Ok(()), Vec::new()), false), Ok(None));
+        for (state, is_stuck, words) in [
+            (state(Ok(()), Vec::new()), true, "do not accept messages"),
+            (state(Ok(()), group()), false, "deny this client READ on group foreman.workers.high"),
+            (state(Err(Error::Refused("at host-7".into())), group()), false, "refuse this client"),
+            (state(Err(Error::Unreachable("at host-7".into())), Vec::new()), true, "no broker responds"),
+        ] {
+            let said = condition(&state, is_stuck).expect("ready").expect("degraded");
+            assert!(said.starts_with("degraded: ") && said.contains(words) && !said.contains("host-7"), "{said}");
+        }
+        let missing = Error::Topics("topic foreman.jobs.high: it does not exist".into());
+        assert!(condition(&state(Err(missing), Vec::new()), false).expect_err("not ready").contains("does not exist"));
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::broker::{Broker, shared};
+use crate::broker::{Broker, shared, shared_login};
 use crate::scene::Scene;
-use crate::stage::{Allowed, Fault, Mix, Role, beside, torture, until};
+use crate::stage::{Allowed, Answer, Fault, Mix, Role, beside, call, torture, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_is_killed_and_started_again_loses_no_job() {
@@ -64,6 +64,26 @@ async fn while_the_broker_stands_still_submissions_go_on_and_processes_say_so() 
     load.goes_on(50).await;
     scene.fleet.assert_alive();
     scene.check(load, Allowed::NoCrashes).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_with_a_wrong_password_says_so_and_works_without_the_brokers() {
+    let _turn = beside().await;
+    let login =
+        [("FOREMAN_KAFKA_SASL", "PLAIN"), ("FOREMAN_KAFKA_USER", "foreman"), ("FOREMAN_KAFKA_PASSWORD", "open sesame")];
+    let scene = Scene::start_with(&shared_login(), 1, 1, &login).await;
+    for role in [Role::Relay, Role::Worker] {
+        until("its readiness names the reason", async || {
+            let ready = scene.fleet.of(role).next().unwrap().get("/readyz").await.ok()?;
+            (ready.status == 200 && ready.body.contains("refuse this client")).then_some(())
+        })
+        .await;
+        assert_eq!(scene.metric(role, "foreman_kafka_connected").await, 0.0);
+    }
+    let url = scene.target.url(Answer::Ok);
+    let job = scene.client().submit(&call(&url)).await.unwrap();
+    let done = scene.client().wait(&job.id, Some(Duration::from_secs(30))).await.unwrap();
+    assert!(done.state.is_final(), "{:?}", done.state);
 }
 
 #[tokio::test(flavor = "multi_thread")]

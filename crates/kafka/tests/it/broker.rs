@@ -19,6 +19,12 @@ pub fn shared() -> String {
     )
 }
 
+/// The same, where it takes users and passwords: see `scripts/services/kafka`.
+pub fn shared_login() -> String {
+    #[expect(clippy::disallowed_methods, reason = "the runner of the suites tells the tests, not the program")]
+    std::env::var("FOREMAN_TEST_KAFKA_SASL").expect("FOREMAN_TEST_KAFKA_SASL is not set; see FOREMAN_TEST_KAFKA")
+}
+
 /// Topics of one test on the shared broker, which has hundreds of them otherwise. Deleted when dropped, without waiting for it.
 pub struct OwnTopics {
     brokers: String,

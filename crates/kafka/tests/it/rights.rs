@@ -9,21 +9,15 @@ use foreman_kafka::{Config, Error, GroupProtocol, Right, SaslLogin, SaslMechanis
 use tokio::time::Instant;
 
 use crate::acl::{Operation, Resource, grant};
-use crate::broker::shared;
+use crate::broker::{shared, shared_login};
 use crate::stage::{PATIENCE, Site, config, ids, ids_of, publish, some_jobs, take};
-
-/// The shared broker where it takes users and passwords: see `scripts/services/kafka`.
-fn shared_with_login() -> String {
-    #[expect(clippy::disallowed_methods, reason = "the runner of the suites tells the tests, not the program")]
-    std::env::var("FOREMAN_TEST_KAFKA_SASL").expect("FOREMAN_TEST_KAFKA_SASL is not set; see FOREMAN_TEST_KAFKA")
-}
 
 /// The settings of someone who logs in with a password.
 fn login(user: &str, password: &str, partitions: i32) -> Config {
     let password = Secret::new(password);
     let login = SaslLogin { mechanism: SaslMechanism::Plain, user: user.into(), password };
     let security = Security { tls: None, sasl: Some(login) };
-    Config { security, ..config(&shared_with_login(), partitions) }
+    Config { security, ..config(&shared_login(), partitions) }
 }
 
 /// The same topics and groups, for someone who may do anything.
