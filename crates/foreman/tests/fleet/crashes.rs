@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_client::State;
+use foreman_client::{JobSpec, State};
 use tokio::time::sleep;
 
 use crate::broker::shared;
@@ -64,21 +64,24 @@ async fn what_a_relay_had_sent_and_not_noted_is_sent_again_and_runs_once() {
     scene.until_it_flows().await;
     let client = scene.client();
     let submit = async |answer: Answer, count: usize| -> Vec<String> {
-        let answers = client.submit_batch(vec![call(&scene.target.url(answer)); count]).await.unwrap();
+        let job = JobSpec { timeout: Some("5m".parse().unwrap()), ..call(&scene.target.url(answer)) };
+        let answers = client.submit_batch(vec![job; count]).await.unwrap();
         answers.iter().map(|item| item.job().unwrap().id.clone()).collect()
     };
     // All slots are taken, so that messages wait.
     let mut jobs = submit(Answer::Held, 8).await;
     until("all slots are taken", async || (scene.target.count() == 8).then_some(())).await;
-    scene.until_drained().await;
-    let notes = hold_notes(&scene).await;
+    let notes = scene.database.connect("holder").await;
+    until("the relay has noted what it sent of them", async || (unnoted(&notes).await == 0).then_some(())).await;
+    hold_notes(&notes).await;
     let before = scene.sent("normal");
     jobs.extend(submit(Answer::Ok, 10).await);
     until("they are sent", async || (scene.sent("normal") == before + 10).then_some(())).await;
     let relay = scene.fleet.places(Role::Relay)[0];
     scene.fleet.kill_nine(relay).await;
-    let unnoted = release_notes(&notes).await;
-    assert_eq!(unnoted, 10, "jobs were sent, and nobody has noted it");
+    end_dead_relays(&notes).await;
+    assert_eq!(unnoted(&notes).await, 10, "jobs were sent, and nobody has noted it");
+    release_notes(&notes).await;
 
     scene.fleet.start_again(relay).await;
     until("they are sent again", async || (scene.sent("normal") >= before + 20).then_some(())).await;
@@ -96,9 +99,14 @@ async fn what_a_relay_had_sent_and_not_noted_is_sent_again_and_runs_once() {
     scene.database.assert_clean().await;
 }
 
+/// Jobs that were announced, and of which nobody has noted yet that the broker has them.
+async fn unnoted(sql: &Sql) -> i64 {
+    let sum = "SELECT coalesce(sum(cardinality(jobs)), 0)::bigint FROM announcements WHERE NOT acknowledged";
+    sql.query_one(sum, &[]).await.unwrap().get(0)
+}
+
 /// From now on whoever notes what the broker has answered waits.
-async fn hold_notes(scene: &Scene) -> Sql {
-    let sql = scene.database.connect("holder").await;
+async fn hold_notes(sql: &Sql) {
     sql.batch_execute(
         "CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql
          AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END $$;
@@ -108,19 +116,18 @@ async fn hold_notes(scene: &Scene) -> Sql {
     )
     .await
     .unwrap();
-    sql
 }
 
-/// Ends what the dead relay has left in the server, lets others go on, and answers how many jobs it had not noted.
-async fn release_notes(sql: &Sql) -> i64 {
+async fn release_notes(sql: &Sql) {
+    sql.batch_execute("DROP TRIGGER wait_here ON announcements; SELECT pg_advisory_unlock(4711)").await.unwrap();
+}
+
+/// What they had asked the server for goes on without them.
+async fn end_dead_relays(sql: &Sql) {
     until("nothing of the dead relay is left", async || {
         let left = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                     WHERE datname = current_database() AND application_name LIKE 'foreman-relay%'";
         sql.query(left, &[]).await.unwrap().is_empty().then_some(())
     })
     .await;
-    let unnoted = "SELECT coalesce(sum(cardinality(jobs)), 0)::bigint FROM announcements WHERE NOT acknowledged";
-    let unnoted = sql.query_one(unnoted, &[]).await.unwrap().get(0);
-    sql.batch_execute("DROP TRIGGER wait_here ON announcements; SELECT pg_advisory_unlock(4711)").await.unwrap();
-    unnoted
 }
