@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::disabled::set;
 use crate::scene::{Running, Scene, job, until};
-use crate::script::{Verb, away};
+use crate::script::{Act, Verb, away};
 
 pub fn at_most(running: u64) -> TenantSettings {
     let limits = LimitOverrides { running_jobs: Some(Limit::AtMost(running)), ..LimitOverrides::default() };
@@ -161,6 +161,26 @@ async fn far_from_every_limit_it_counts_once_a_second() {
     scene.drained(worker).await;
 }
 
+/// It counts when a job has started and nobody waits, not before the next one.
+#[tokio::test(start_paused = true)]
+async fn no_job_waits_for_others_to_be_counted() {
+    const COUNTING: Duration = Duration::from_millis(50);
+    let scene = Scene::new();
+    scene.store.always(Verb::Running, Act::Delay(COUNTING));
+    let worker = worker(&scene, 4, TenantLimits::default());
+    let mut late = 0;
+    for job in 1..=60 {
+        let begun = Instant::now();
+        scene.submit(&jobs_of(&TenantId::default(), 1, "")).await;
+        until("it has started", || scene.player.started().len() == job).await;
+        late += usize::from(begun.elapsed() >= COUNTING);
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert!(late <= 1, "{late} of 60 jobs waited; the first does");
+    assert!(scene.store.calls(Verb::Running) >= 5, "it was counted now and then");
+    scene.drained(worker).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn where_it_cannot_be_counted_nothing_is_taken() {
     let scene = Scene::new();
@@ -199,7 +219,7 @@ async fn what_is_said_about_a_tenant_is_asked_once_and_believed_for_seconds() {
 #[tokio::test(start_paused = true)]
 async fn who_asks_at_the_same_time_shares_the_answer() {
     let scene = Scene::new();
-    scene.store.always(Verb::Tenant, crate::script::Act::Delay(Duration::from_secs(1)));
+    scene.store.always(Verb::Tenant, Act::Delay(Duration::from_secs(1)));
     let tenants = tenants(&scene, TenantLimits::default());
     let us = TenantId::default();
     let asked: Vec<_> = (0..20).map(|_| tenants.settings(&us)).collect();

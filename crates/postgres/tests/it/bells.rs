@@ -158,9 +158,24 @@ async fn what_is_rung_last_is_sent_before_the_process_ends() {
     one.stop.drain();
     one.bell.await.unwrap();
     let mut there = listen(&two, Topic::Ready);
+    let mut log = listen(&two, Topic::Changed);
     one.wakeups.ring(Topic::Ready);
+    one.wakeups.ring(Topic::Changed);
     one.wakeups.flush().await;
     heard(&mut there).await;
+    heard(&mut log).await;
+}
+
+/// The growth of the log is told one message after a job that fell due, and without another ring.
+#[tokio::test]
+async fn a_bell_that_is_put_off_is_heard_too() {
+    let database = Database::ready().await;
+    let (one, two) = (process(&database).await, process(&database).await);
+    let (mut ready, mut log) = (listen(&two, Topic::Ready), listen(&two, Topic::Changed));
+    one.wakeups.ring(Topic::Ready);
+    one.wakeups.ring(Topic::Changed);
+    heard(&mut ready).await;
+    heard(&mut log).await;
 }
 
 /// Stands between: takes what it is sent and answers nothing until it is told to carry, and again when it is told to stop.
