@@ -285,7 +285,7 @@ mod tests {
         assert!(problem.contains("READ on group g") && problem.contains("WRITE on topic t"), "{problem}");
         assert!(health.state().is_connected, "somebody said so");
         health.granted(&[Right::Read("t".into()), write]);
-        assert_eq!(health.state().denied, [read.clone()]);
+        assert_eq!(health.state().denied, std::slice::from_ref(&read));
         health.granted(std::slice::from_ref(&read));
         assert_eq!((health.state().problem(), health.denied(read)), (None, true));
     }

@@ -173,9 +173,10 @@ impl KafkaPublisher {
         let (code, reason) = broken.client().fatal_error().unwrap_or((RDKafkaErrorCode::Fatal, String::new()));
         match make(&self.config, &self.health) {
             Ok(new) => {
-                match code {
-                    RDKafkaErrorCode::ClusterAuthorizationFailed => _ = self.health.denied(Right::IdempotentWrite),
-                    _ => warn!("replaced the Kafka producer: {code}: {reason}"),
+                if code == RDKafkaErrorCode::ClusterAuthorizationFailed {
+                    self.health.denied(Right::IdempotentWrite);
+                } else {
+                    warn!("replaced the Kafka producer: {code}: {reason}");
                 }
                 self.health.renewed.fetch_add(1, Ordering::Relaxed);
                 discard(std::mem::replace(&mut *client, Arc::new(new)));

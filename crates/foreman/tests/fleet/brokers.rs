@@ -78,7 +78,7 @@ async fn a_fleet_with_a_wrong_password_says_so_and_works_without_the_brokers() {
             (ready.status == 200 && ready.body.contains("refuse this client")).then_some(())
         })
         .await;
-        assert_eq!(scene.metric(role, "foreman_kafka_connected").await, 0.0);
+        assert!(scene.metric(role, "foreman_kafka_connected").await < 0.5);
     }
     let url = scene.target.url(Answer::Ok);
     let job = scene.client().submit(&call(&url)).await.unwrap();
