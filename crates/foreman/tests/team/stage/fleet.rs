@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::database::Database;
 use super::faults::{Fault, Faults};
 use super::process::{Process, Role};
+use super::until;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -147,6 +148,21 @@ impl Fleet {
         for process in &mut self.processes[from..] {
             process.ready().await;
         }
+        if relays > 0 {
+            self.until_fed().await;
+        }
+    }
+
+    /// Every partition of the four topics belongs to a worker: until then what is announced waits.
+    async fn until_fed(&self) {
+        until("every partition has a worker", async || {
+            let mut partitions = 0.0;
+            for worker in self.of(Role::Worker) {
+                partitions += worker.metric("foreman_kafka_partitions").await?;
+            }
+            (partitions > 47.5).then_some(())
+        })
+        .await;
     }
 
     /// One more, and where it stands in the list.
