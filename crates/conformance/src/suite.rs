@@ -685,6 +685,7 @@ macro_rules! for_every_promise {
             workers {
                 a_session_shows_what_it_registered_with,
                 a_session_shows_how_much_it_runs,
+                the_slots_of_the_fleet_are_those_of_sessions_that_are_alive,
                 a_session_shows_its_state_and_last_renewal,
                 the_living_come_first_then_the_newest,
                 how_a_session_went_is_not_rewritten,

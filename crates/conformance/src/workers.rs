@@ -47,6 +47,19 @@ pub async fn a_session_shows_how_much_it_runs(subject: &dyn Subject) {
     assert_eq!(view(&scene, busy).await.running, 3);
 }
 
+pub async fn the_slots_of_the_fleet_are_those_of_sessions_that_are_alive(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    assert_eq!(scene.store.fleet_slots().await.expect("the store answers"), 0);
+    let (_live, draining) = (scene.session().await, scene.session().await);
+    let (ended, dead) = (scene.session().await, scene.mortal().await);
+    let of_each = u64::from(view(&scene, ended).await.slots);
+    assert_eq!(scene.store.fleet_slots().await.expect("the store answers"), 4 * of_each);
+    scene.drain(draining).await;
+    scene.end(ended).await;
+    scene.lapse(dead).await;
+    assert_eq!(scene.store.fleet_slots().await.expect("the store answers"), 2 * of_each, "it may still hold some");
+}
+
 pub async fn a_session_shows_its_state_and_last_renewal(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let (draining, ended, dead) = (scene.session().await, scene.session().await, scene.mortal().await);

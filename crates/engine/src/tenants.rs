@@ -256,16 +256,27 @@ impl RunningLimits {
         self.default == Limit::Unlimited && self.others.values().all(|limit| *limit == Limit::Unlimited)
     }
 
-    /// How many more of each tenant may run when so many do: everyone with less room than `enough`.
-    pub fn rooms(&self, running: &[(TenantId, u64)], enough: u64) -> Vec<(TenantId, u64)> {
+    /// Every tenant may run as many as there are slots: there is nothing to count either.
+    pub fn are_out_of_reach(&self, slots: u64) -> bool {
+        self.others.values().chain([&self.default]).all(|limit| limit.room(0) >= slots)
+    }
+
+    /// How many more of each tenant may run when so many do: everyone with less room than `enough`, whose limit is below `slots`,
+    /// which are all that there are.
+    pub fn rooms(&self, running: &[(TenantId, u64)], enough: u64, slots: u64) -> Vec<(TenantId, u64)> {
         let counts: HashMap<&TenantId, u64> = running.iter().map(|(tenant, count)| (tenant, *count)).collect();
         let limit_of = |tenant: &TenantId| self.others.get(tenant).copied().unwrap_or(self.default);
         let room = |tenant: &TenantId| limit_of(tenant).room(counts.get(tenant).copied().unwrap_or(0));
-        let idle: &mut dyn Iterator<Item = &TenantId> =
-            if self.default.room(0) < enough { &mut self.all.iter() } else { &mut self.others.keys() };
+        let is_reachable = |limit: Limit| limit.room(0) < slots;
+        let idle: &mut dyn Iterator<Item = &TenantId> = if self.default.room(0) < enough && is_reachable(self.default) {
+            &mut self.all.iter()
+        } else {
+            &mut self.others.keys()
+        };
         let idle = idle.filter(|tenant| !counts.contains_key(tenant));
-        let near = running.iter().map(|(tenant, _)| tenant).chain(idle).map(|tenant| (tenant.clone(), room(tenant)));
-        near.filter(|(_, room)| *room < enough).collect()
+        let all = running.iter().map(|(tenant, _)| tenant).chain(idle).map(|tenant| (tenant, room(tenant)));
+        let near = all.filter(|(tenant, room)| *room < enough && is_reachable(limit_of(tenant)));
+        near.map(|(tenant, room)| (tenant.clone(), room)).collect()
     }
 }
 
@@ -303,8 +314,11 @@ mod tests {
 
     fn rooms(limits: &RunningLimits, running: &[(&str, u64)], enough: u64) -> Vec<(String, u64)> {
         let running: Vec<_> = running.iter().map(|(name, count)| (TenantId::new(*name), *count)).collect();
-        let mut rooms: Vec<_> =
-            limits.rooms(&running, enough).into_iter().map(|(tenant, room)| (tenant.to_string(), room)).collect();
+        let mut rooms: Vec<_> = limits
+            .rooms(&running, enough, u64::MAX)
+            .into_iter()
+            .map(|(tenant, room)| (tenant.to_string(), room))
+            .collect();
         rooms.sort();
         rooms
     }
@@ -323,6 +337,15 @@ mod tests {
     fn where_everybody_has_little_room_everybody_is_named() {
         let limits = limits(Limit::AtMost(2), &[("free", Limit::Unlimited)]);
         assert_eq!(rooms(&limits, &[("busy", 1)], 10), [("busy".into(), 1), ("idle".into(), 2)]);
+    }
+
+    #[test]
+    fn a_limit_that_all_slots_together_cannot_reach_is_not_counted() {
+        let limits = limits(Limit::AtMost(100), &[("small", Limit::AtMost(3)), ("free", Limit::Unlimited)]);
+        assert!(limits.are_out_of_reach(3) && !limits.are_out_of_reach(4));
+        let running = [("busy", 95), ("small", 1)].map(|(name, count)| (TenantId::new(name), count));
+        let named = |slots| limits.rooms(&running, 10, slots).len();
+        assert_eq!((named(3), named(4), named(100), named(101)), (0, 1, 1, 2));
     }
 
     #[test]

@@ -68,6 +68,10 @@ impl JobQuery for Store {
         Ok(self.read(|places, _| places.running()))
     }
 
+    async fn fleet_slots(&self) -> Result<u64, StoreError> {
+        Ok(self.read(|places, _| places.fleet_slots()))
+    }
+
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
         Ok(self.read(|places, now| places.queue_views(tenant, now)))
     }
@@ -348,6 +352,10 @@ impl Places {
             }
         }
         view
+    }
+
+    pub fn fleet_slots(&self) -> u64 {
+        self.sessions.values().filter(|row| row.state.is_alive()).map(|row| u64::from(row.info.slots)).sum()
     }
 
     pub fn session_views(&self) -> Vec<SessionView> {

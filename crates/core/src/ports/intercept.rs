@@ -190,6 +190,7 @@ intercept! {
         WaitingQueues => waiting_queues(tenant: &TenantId, enough: u64) -> u64;
         WaitingIn => waiting_in(tenant: &TenantId, queues: &[QueueName]) -> Vec<QueueName>;
         Running => running() -> Vec<(TenantId, u64)>;
+        FleetSlots => fleet_slots() -> u64;
         Queues => queues(tenant: &TenantId) -> Vec<QueueView>;
         Sessions => sessions() -> Vec<SessionView>;
         States => states(tenant: &TenantId, enough: u64) -> StateCounts;

@@ -60,6 +60,9 @@ pub trait JobQuery: Send + Sync {
     /// How many jobs of each tenant are held right now, counted from the claims themselves; those with none are left out.
     async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError>;
 
+    /// How many slots all sessions that are alive have together: no more jobs than that are held.
+    async fn fleet_slots(&self) -> Result<u64, StoreError>;
+
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError>;
 
     /// Sessions alive, and those that ended or died within the retention; the living first, then the newest.

@@ -4,6 +4,9 @@
 //! ever after the first crash between the two. Far from every limit it is enough to look once a second, because a session
 //! holds no more jobs than it has slots; near one ([`NEAR`] times the own slots) it is looked at before each claim.
 //!
+//! A limit that all slots of the fleet together cannot reach is not counted at all: how many slots there are is asked once a
+//! second, so workers that start may exceed it for as long.
+//!
 //! Two sessions that look at the same moment see the same headroom, and both may fill it: a limit is exceeded by what
 //! several claims take in one round trip to the store, and by nothing more, because the next look counts it.
 
@@ -26,6 +29,10 @@ const FAR_FOR: Duration = Duration::from_secs(1);
 pub(crate) struct HeadroomLookup {
     tenants: Option<Arc<Tenants>>,
     near: u64,
+    /// Slots of this session; `None`: `near` has those of all.
+    own: Option<u64>,
+    /// How many slots there are in all, and when they were counted.
+    fleet: Option<(u64, Instant)>,
     call_timeout: Duration,
     /// When it was last seen that nobody is near a limit.
     far_since: Option<Instant>,
@@ -39,12 +46,13 @@ impl HeadroomLookup {
     /// Without `tenants` nobody is limited.
     pub(crate) fn new(tenants: Option<Arc<Tenants>>, slots: usize, call_timeout: Duration) -> Self {
         let near = u64::try_from(slots.saturating_mul(NEAR)).unwrap_or(u64::MAX);
-        Self { tenants, near, call_timeout, far_since: None }
+        let own = u64::try_from(slots).ok();
+        Self { tenants, near, own, fleet: None, call_timeout, far_since: None }
     }
 
     /// The same for all workers together: with more headroom than all their slots a tenant cannot reach its limit.
     pub(crate) fn of_fleet(tenants: Option<Arc<Tenants>>, call_timeout: Duration) -> Self {
-        Self { tenants, near: 0, call_timeout, far_since: None }
+        Self { tenants, near: 0, own: None, fleet: None, call_timeout, far_since: None }
     }
 
     /// So many slots there are in all.
@@ -77,15 +85,34 @@ impl HeadroomLookup {
 
     async fn count(&mut self, limits: RunningLimits, store: &dyn JobQuery) -> Result<Vec<Headroom>, StoreError> {
         let looked_at = Instant::now();
-        let running =
-            if limits.are_unlimited() { Vec::new() } else { bounded(self.call_timeout, store.running()).await? };
+        let slots = if limits.are_unlimited() { 0 } else { self.slots(store).await? };
+        let running = if limits.are_out_of_reach(slots) {
+            Vec::new()
+        } else {
+            bounded(self.call_timeout, store.running()).await?
+        };
         let rooms: Vec<Headroom> = limits
-            .rooms(&running, self.near)
+            .rooms(&running, self.near, slots)
             .into_iter()
             .map(|(tenant, room)| Headroom { tenant, jobs: u32::try_from(room).unwrap_or(u32::MAX) })
             .collect();
         self.far_since = rooms.is_empty().then_some(looked_at);
         Ok(rooms)
+    }
+}
+
+impl HeadroomLookup {
+    /// How many slots there are in all, as far as is known.
+    async fn slots(&mut self, store: &dyn JobQuery) -> Result<u64, StoreError> {
+        let Some(own) = self.own else { return Ok(u64::MAX) };
+        if let Some((slots, _)) = self.fleet.filter(|(_, at)| at.elapsed() < FAR_FOR) {
+            return Ok(slots);
+        }
+        let asked_at = Instant::now();
+        // This session's are among them, and count whatever it registered with.
+        let slots = bounded(self.call_timeout, store.fleet_slots()).await?.max(own);
+        self.fleet = Some((slots, asked_at));
+        Ok(slots)
     }
 }
 

@@ -84,6 +84,8 @@ async fn a_puller_takes_no_more_of_a_tenant_than_its_limit_allows() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_names_only_tenants_that_have_no_room_for_all_of_it() {
     let scene = Scene::new();
+    // With these slots its limit can be reached.
+    scene.consumer(32, &[]).await;
     let small = tenant(&scene, "small", at_most(20)).await;
     scene.submit(&jobs_of(&small, 40, "ok")).await;
     let mut puller = Puller::new(&scene).await;

@@ -147,10 +147,36 @@ async fn without_limits_nobody_counts() {
     }
 }
 
+/// Of all tenants alike.
+fn each_at_most(running: u64) -> TenantLimits {
+    TenantLimits { running_jobs: Limit::AtMost(running), ..TenantLimits::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_all_slots_cannot_reach_is_not_counted_until_there_are_more() {
+    let scene = Scene::new();
+    let worker = worker(&scene, 8, each_at_most(10));
+    let submit = async || {
+        for _ in 0..50 {
+            scene.submit(&jobs_of(&TenantId::default(), 8, "sleep 20")).await;
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    submit().await;
+    let asked = scene.store.calls(Verb::FleetSlots);
+    assert_eq!(scene.store.calls(Verb::Running), 0);
+    assert!((2..=7).contains(&asked), "{asked} times in five seconds");
+    scene.consumer(3, &[]).await;
+    submit().await;
+    assert!(scene.store.calls(Verb::Running) > 0, "eleven slots could exceed it");
+    scene.drained(worker).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn far_from_every_limit_it_counts_once_a_second() {
     let scene = Scene::new();
-    let worker = worker(&scene, 4, TenantLimits::default());
+    scene.consumer(100, &[]).await;
+    let worker = worker(&scene, 4, each_at_most(100));
     for _ in 0..100 {
         scene.submit(&jobs_of(&TenantId::default(), 4, "sleep 20")).await;
         sleep(Duration::from_millis(100)).await;
@@ -167,7 +193,8 @@ async fn no_job_waits_for_others_to_be_counted() {
     const COUNTING: Duration = Duration::from_millis(50);
     let scene = Scene::new();
     scene.store.always(Verb::Running, Act::Delay(COUNTING));
-    let worker = worker(&scene, 4, TenantLimits::default());
+    scene.consumer(100, &[]).await;
+    let worker = worker(&scene, 4, each_at_most(100));
     let mut late = 0;
     for job in 1..=60 {
         let begun = Instant::now();
@@ -186,7 +213,7 @@ async fn where_it_cannot_be_counted_nothing_is_taken() {
     let scene = Scene::new();
     scene.submit(&jobs_of(&TenantId::default(), 4, "")).await;
     scene.store.always(Verb::Running, away());
-    let worker = worker(&scene, 4, TenantLimits::default());
+    let worker = worker(&scene, 4, each_at_most(3));
     sleep(Duration::from_mins(1)).await;
     assert_eq!((scene.player.started().len(), scene.count(State::Pending).await), (0, 4));
     scene.store.heal();

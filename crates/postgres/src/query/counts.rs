@@ -37,6 +37,9 @@ pub(crate) const RUNNING: &str = "SELECT member.tenant, count(*)
     WHERE get_bit(claims.open, member.place::integer - 1) = 1
     GROUP BY member.tenant ORDER BY member.tenant COLLATE \"C\"";
 
+pub(crate) const FLEET_SLOTS: &str =
+    "SELECT coalesce(sum(slots), 0)::bigint AS slots FROM sessions WHERE state IN ('live', 'draining')";
+
 /// The same stretch of it, as far as is looked at, by what runs it. How many were looked at comes with each.
 pub(crate) const TASKS: &str = "WITH looked_at AS MATERIALIZED (
         SELECT ready.route, ready.queue, ready.run_at FROM ready WHERE ready.tenant = $1::text LIMIT $2::bigint
@@ -103,5 +106,11 @@ pub(super) async fn running(tx: &Transaction) -> Result<Vec<(TenantId, u64)>, Fa
         .collect()
 }
 
+pub(super) async fn fleet_slots(tx: &Transaction) -> Result<u64, Fault> {
+    let row = tx.row(FLEET_SLOTS, &[]).await?;
+    let slots: i64 = row.map(|row| row.try_get("slots")).transpose()?.unwrap_or_default();
+    Ok(slots.unsigned_abs())
+}
+
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[RUNNING, TASKS, WAITING, WAITING_IN, WAITING_QUEUES];
+pub(crate) const STATEMENTS: &[&str] = &[FLEET_SLOTS, RUNNING, TASKS, WAITING, WAITING_IN, WAITING_QUEUES];

@@ -79,6 +79,10 @@ impl JobQuery for PostgresStore {
         look!(self, Look, |tx| counts::running(&tx).await)
     }
 
+    async fn fleet_slots(&self) -> Result<u64, StoreError> {
+        look!(self, Look, |tx| counts::fleet_slots(&tx).await)
+    }
+
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
         look!(self, Read, |tx| queues::queues(&tx, tenant).await)
     }

@@ -72,6 +72,13 @@ pub(super) fn waiting_in(
     Ok(found)
 }
 
+pub(super) fn fleet_slots(sql: &Connection) -> Result<u64, Fault> {
+    let mut statement =
+        sql.prepare_cached("SELECT coalesce(sum(slots), 0) FROM sessions WHERE state IN ('live', 'draining')")?;
+    let slots: i64 = statement.query_row([], |row| row.get(0))?;
+    Ok(slots.unsigned_abs())
+}
+
 pub(super) fn running(sql: &Connection) -> Result<Vec<(TenantId, u64)>, Fault> {
     let mut statement = sql.prepare_cached("SELECT tenant, count(*) FROM held GROUP BY tenant ORDER BY tenant")?;
     let counts = statement.query_map([], |row| {

@@ -93,6 +93,10 @@ impl JobQuery for SqliteStore {
         self.read(|read| counts::running(read.sql)).await
     }
 
+    async fn fleet_slots(&self) -> Result<u64, StoreError> {
+        self.read(|read| counts::fleet_slots(read.sql)).await
+    }
+
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
         let tenant = tenant.clone();
         self.read(move |read| queues::queues(read, &tenant)).await
