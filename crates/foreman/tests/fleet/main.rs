@@ -16,6 +16,8 @@
 mod broker;
 mod brokers;
 mod crashes;
+#[path = "../../../postgres/tests/it/given.rs"]
+mod given;
 mod histories;
 mod messages;
 #[path = "../it/pages.rs"]
