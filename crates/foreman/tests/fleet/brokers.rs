@@ -91,7 +91,7 @@ async fn deleting_every_topic_in_the_middle_of_a_run_loses_nothing() {
     let _turn = beside().await;
     let mut scene = Scene::start(&shared(), 2, 2).await;
     scene.until_it_flows().await;
-    let load = scene.load(6, Duration::from_millis(2), Mix::Willing);
+    let load = scene.load(4, Duration::from_millis(10), Mix::Willing);
     for _ in 0..if torture() { 10 } else { 2 } {
         load.goes_on(150).await;
         scene.delete_topics().await;

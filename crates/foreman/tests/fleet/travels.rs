@@ -15,7 +15,7 @@ async fn jobs_travel_through_kafka_with_two_relays_and_workers_that_join_and_lea
     let mut scene = Scene::start(&shared(), 2, 2).await;
     scene.until_it_flows().await;
     let before = scene.metric(Role::Relay, "foreman_relay_acknowledged_total").await;
-    let load = scene.load(6, Duration::from_millis(2), Mix::Mixed);
+    let load = scene.load(4, Duration::from_millis(10), Mix::Mixed);
     // In the long version one joins or leaves every five seconds, for a minute.
     let (rounds, every) = if torture() { (6, Duration::from_secs(5)) } else { (3, Duration::ZERO) };
     let mut next = Instant::now() + every;
