@@ -172,10 +172,13 @@ async fn a_bell_that_is_put_off_is_heard_too() {
     let database = Database::ready().await;
     let (one, two) = (process(&database).await, process(&database).await);
     let (mut ready, mut log) = (listen(&two, Topic::Ready), listen(&two, Topic::Changed));
-    one.wakeups.ring(Topic::Ready);
-    one.wakeups.ring(Topic::Changed);
-    heard(&mut ready).await;
-    heard(&mut log).await;
+    // From the second round on most rings come in the pause after a message, and wake the sender once.
+    for _ in 0..10 {
+        one.wakeups.ring(Topic::Ready);
+        one.wakeups.ring(Topic::Changed);
+        heard(&mut ready).await;
+        heard(&mut log).await;
+    }
 }
 
 /// Stands between: takes what it is sent and answers nothing until it is told to carry, and again when it is told to stop.
