@@ -36,8 +36,11 @@ pub(super) struct LaneWindows {
     counted_at: Option<Instant>,
     /// By this relay since then.
     announced: LaneCounts,
+    /// What was claimed of each lane since then, for no longer than [`REACH`].
+    claimed: [usize; 3],
+    claimed_since: Option<Instant>,
     /// Jobs per second, of each lane.
-    claimed: [f64; 3],
+    rates: [f64; 3],
 }
 
 impl LaneWindows {
@@ -59,14 +62,21 @@ impl LaneWindows {
 
     pub fn counted(&mut self, counts: LaneCounts, now: Instant) {
         if let Some(before) = self.counted_at.replace(now) {
-            let seconds = now.duration_since(before).as_secs_f64().max(0.001);
+            let seconds = now.duration_since(before).as_secs_f64();
+            let since = *self.claimed_since.get_or_insert(before);
+            // A few that are claimed between two counts say nothing about a second: a full window is counted all the time.
+            let span = now.duration_since(since).max(REACH).as_secs_f64();
             for lane in Lane::ALL {
-                let claimed = (self.counted.of(lane) + self.announced.of(lane)).saturating_sub(counts.of(lane));
-                let rate = &mut self.claimed[place(lane)];
+                let claimed = &mut self.claimed[place(lane)];
+                *claimed += (self.counted.of(lane) + self.announced.of(lane)).saturating_sub(counts.of(lane));
+                let rate = &mut self.rates[place(lane)];
                 #[expect(clippy::cast_precision_loss, reason = "a window holds thousands")]
-                let now = claimed as f64 / seconds;
-                // Up at once, or a burst would wait for the average; down by and by.
-                *rate = now.max(*rate * (-seconds).exp());
+                let current = *claimed as f64 / span;
+                // Up as it is seen, or a burst would wait for the average; down by and by.
+                *rate = current.max(*rate * (-seconds).exp());
+            }
+            if now.duration_since(since) >= REACH {
+                (self.claimed, self.claimed_since) = ([0; 3], Some(now));
             }
         }
         (self.counted, self.announced) = (counts, LaneCounts::default());
@@ -89,7 +99,7 @@ impl LaneWindows {
         if self.is_fixed {
             return self.base;
         }
-        let rate = self.claimed[place(lane)];
+        let rate = self.rates[place(lane)];
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is not negative")]
         let reach = (rate * REACH.as_secs_f64()) as usize;
         self.base.max(reach.min(MOST))
@@ -180,6 +190,16 @@ mod tests {
         tokio::time::advance(Duration::from_secs(10)).await;
         window.counted(counts(0, 0, 0), Instant::now());
         assert_eq!(window.size(Lane::Normal), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_claims_between_two_counts_do_not_widen_the_window() {
+        let mut window = LaneWindows::new(None);
+        window.set_slots(4);
+        window.counted(counts(0, 8, 0), Instant::now());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        window.counted(counts(0, 3, 0), Instant::now());
+        assert_eq!(window.size(Lane::Normal), 8);
     }
 
     #[tokio::test(start_paused = true)]
