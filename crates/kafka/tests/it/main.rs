@@ -9,4 +9,6 @@ mod outages;
 mod rights;
 mod schema;
 mod stage;
+#[cfg(feature = "kafka-tls")]
+mod tls;
 mod topics;
