@@ -42,7 +42,7 @@ pub struct Config {
     pub session_timeout: Duration,
     /// A consumer that does not ask for messages for so long is taken out of the group. Ours always ask, however full they are.
     pub max_poll_interval: Duration,
-    /// How many messages of a topic this process keeps at most that it has not offered yet. Then it takes no more of that topic.
+    /// How many messages of a topic this process keeps that it has not offered yet. Then it takes no more of that topic.
     pub lane_capacity: usize,
     /// How often offsets are committed.
     pub commit_every: Duration,
@@ -73,18 +73,7 @@ pub enum GroupProtocol {
     Classic,
 }
 
-/// A worker fetches so many messages of a topic ahead for each of its slots, and so many however few slots it has. What it has no
-/// slot for waits behind its jobs, while another worker may be idle.
-const AHEAD_OF_A_SLOT: usize = 4;
-const LEAST_AHEAD: usize = 64;
-
 impl Config {
-    /// The settings of a worker with so many slots.
-    pub(crate) fn for_slots(&self, slots: usize) -> Self {
-        let enough = slots.saturating_mul(AHEAD_OF_A_SLOT).max(LEAST_AHEAD);
-        Self { lane_capacity: self.lane_capacity.min(enough), ..self.clone() }
-    }
-
     pub fn at(brokers: impl Into<String>) -> Self {
         Self {
             brokers: brokers.into(),
@@ -103,7 +92,7 @@ impl Config {
             protocol: GroupProtocol::default(),
             session_timeout: Duration::from_secs(20),
             max_poll_interval: Duration::from_mins(1),
-            lane_capacity: 2_000,
+            lane_capacity: 10_000,
             commit_every: Duration::from_millis(500),
             check_every: Duration::from_secs(15),
             request_timeout: Duration::from_secs(5),
@@ -189,13 +178,6 @@ mod tests {
         ] {
             assert!(matches!(broken.check(), Err(Error::Settings(_))), "{broken:?}");
         }
-    }
-
-    #[test]
-    fn a_small_worker_fetches_less_ahead() {
-        let ahead = |slots| Config::at("a").for_slots(slots).lane_capacity;
-        assert_eq!([1, 16, 50, 500, usize::MAX].map(ahead), [64, 64, 200, 2_000, 2_000]);
-        assert_eq!(Config { lane_capacity: 10, ..Config::at("a") }.for_slots(50).lane_capacity, 10);
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl Kafka {
         KafkaPublisher::new(Arc::clone(&self.config), self.health())
     }
 
-    /// Joins the consumer groups, in the background, for a worker with so many slots.
-    pub fn feed(&self, slots: usize, parking: Arc<dyn Parking>) -> Result<KafkaFeed, Error> {
-        KafkaFeed::start(&Arc::new(self.config.for_slots(slots)), &self.health, parking, &self.tasks)
+    /// Joins the consumer groups, in the background.
+    pub fn feed(&self, parking: Arc<dyn Parking>) -> Result<KafkaFeed, Error> {
+        KafkaFeed::start(&self.config, &self.health, parking, &self.tasks)
     }
 }

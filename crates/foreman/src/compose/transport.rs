@@ -57,9 +57,9 @@ impl BrokerParts {
         })
     }
 
-    /// What a worker with so many slots is fed by.
-    pub fn feed(&self, slots: usize) -> anyhow::Result<(BrokerFeed, Arc<KafkaFeed>)> {
-        let feed = Arc::new(self.kafka.feed(slots, Arc::new(ParkInStore(Arc::clone(&self.announced))))?);
+    /// What a worker is fed by.
+    pub fn feed(&self) -> anyhow::Result<(BrokerFeed, Arc<KafkaFeed>)> {
+        let feed = Arc::new(self.kafka.feed(Arc::new(ParkInStore(Arc::clone(&self.announced))))?);
         let announced = Arc::clone(&self.announced);
         Ok((BrokerFeed { feed: Arc::clone(&feed) as _, announced }, feed))
     }

@@ -27,8 +27,7 @@ pub(super) fn part_of(
     output: OutputHub,
 ) -> anyhow::Result<ServerPart> {
     let config = wiring.settings.worker_in_grace();
-    let slots = config.slots;
-    wiring.metrics.slots.set(i64::try_from(slots).unwrap_or(i64::MAX));
+    wiring.metrics.slots.set(i64::try_from(config.slots).unwrap_or(i64::MAX));
     let tenants = wiring.tenants(shared);
     let mut worker = Worker::new(
         Arc::clone(&shared.store),
@@ -41,7 +40,7 @@ pub(super) fn part_of(
     report_refused(wiring, worker.refused_outcomes());
     let mut feed = None;
     if let Some(transport) = transport {
-        let (fed, kafka) = transport.feed(slots)?;
+        let (fed, kafka) = transport.feed()?;
         worker = worker.fed_by(fed);
         feed = Some(kafka);
     }

@@ -21,7 +21,7 @@ async fn histories_end_well_when_kafka_carries_the_work() {
     kafka.topics().ensure().await.unwrap();
     let _topics = OwnTopics::of(&shared(), &prefix);
     let parking = team().await;
-    let feed = Arc::new(kafka.feed(8, Arc::new(ParkInStore(parking.announcing()))).unwrap());
+    let feed = Arc::new(kafka.feed(Arc::new(ParkInStore(parking.announcing()))).unwrap());
     let broker = Broker { publisher: Arc::new(kafka.publisher().unwrap()), feed: Arc::clone(&feed) as _ };
     let (moods, rounds): (&[Mood], u64) = if torture() {
         (&[Mood::Calm, Mood::Lossy, Mood::Deadly, Mood::Meddling, Mood::Everything], 20)

@@ -82,7 +82,7 @@ impl Site {
 
     pub fn feed(&self, parking: &Arc<Drawer>) -> KafkaFeed {
         let parking: Arc<dyn Parking> = Arc::<Drawer>::clone(parking);
-        self.kafka.feed(1_000, parking).expect("a feed can be made")
+        self.kafka.feed(parking).expect("a feed can be made")
     }
 
     /// Waits until it has so many partitions of every topic.
