@@ -98,9 +98,12 @@ impl Dispatcher {
 
     /// When to look beside the feed, or for room for what it has offered.
     fn beside_due(&self, is_capped: bool) -> Option<Instant> {
-        let due = self.beside.as_ref()?.due_at();
-        let kept = if is_capped { None } else { self.offers.kept_until(Instant::now()) };
-        Some(kept.map_or(due, |kept| kept.min(due)))
+        let (due, now) = (self.beside.as_ref()?.due_at(), Instant::now());
+        if is_capped {
+            // Nothing may be taken, so a look that is due stays due: it must not wake this loop again and again.
+            return Some(due.max(now + HELD_BACK_NAP));
+        }
+        Some(self.offers.kept_until(now).map_or(due, |kept| kept.min(due)))
     }
 }
 
