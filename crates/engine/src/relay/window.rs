@@ -36,9 +36,9 @@ pub(super) struct LaneWindows {
     counted_at: Option<Instant>,
     /// By this relay since then.
     announced: LaneCounts,
-    /// What was claimed of each lane since then, for no longer than [`REACH`].
-    claimed: [usize; 3],
     claimed_since: Option<Instant>,
+    /// Of each lane since then: for about as long as [`REACH`].
+    claimed: [usize; 3],
     /// Jobs per second, of each lane.
     rates: [f64; 3],
 }

@@ -1,8 +1,8 @@
 //! Takes messages of one topic out of Kafka and puts them into the inbox.
 //!
 //! It is a thread, because librdkafka wants to be asked all the time: a consumer that does not ask for longer than
-//! `max.poll.interval.ms` is taken out of the group without a word. So nothing here waits for anything else. When enough messages wait in the inbox the
-//! partitions are paused, and it goes on asking.
+//! `max.poll.interval.ms` is taken out of the group without a word. So nothing here waits for anything else. When enough
+//! messages wait in the inbox the partitions are paused, and it goes on asking.
 //!
 //! Offsets are committed behind what is settled, never ahead. On a rebalance, what is settled is committed before partitions go, and
 //! what was not offered is let go; their next owner has it delivered. A consumer that cannot go on is closed and replaced; so is one
